@@ -1,0 +1,112 @@
+import type { CallRequest, CancelledBy, Outcome } from "./call.js";
+import type { Failure } from "./refs.js";
+import type { Artifact, Capabilities, Handle, SessionIdentity } from "./sandbox.js";
+import type { NetworkPolicy, ResolvedSpec, SessionSpec } from "./spec.js";
+import type { BackgroundProcess } from "./state.js";
+
+/** Shared queue. Any worker may take these. */
+export interface SharedActivities {
+  /**
+   * Checks the spec and puts the session on the answering worker's host. Refuses (retryable `busy`) when
+   * this host lacks the provider, the capacity, or is not the pinned one; the next worker answers.
+   */
+  placeSession(input: PlaceInput): Promise<Placement>;
+  /** Whether a worker of the host was seen lately: a busy host is not a lost one. */
+  describeHost(input: { hostId: string }): Promise<{ lastSeenMs: number | null }>;
+}
+
+export interface PlaceInput {
+  readonly session: SessionIdentity;
+  /** As the user sent it: anything at all. */
+  readonly spec: SessionSpec;
+}
+
+export interface Placement {
+  readonly hostId: string;
+  readonly spec: ResolvedSpec;
+  readonly capabilities: Capabilities;
+  /** Thresholds of this worker for rolling over; recorded in history, so replay sees the same. */
+  readonly rollOver: RollOverThresholds;
+}
+
+export interface RollOverThresholds {
+  readonly updates: number;
+  /** Events in history; the server's own suggestion applies besides. */
+  readonly historyEvents: number;
+}
+
+/** As local activity, on whatever worker runs the workflow: for instants only. */
+export interface FastActivities {
+  tryCall(input: CallDispatch): Promise<CallStep>;
+}
+
+/** Host queue. Heartbeating; cancellation and worker shutdown only end the following, never the command. */
+export interface HostActivities {
+  prepareTemplate(input: PrepareInput): Promise<Artifact>;
+  startSandbox(input: StartInput): Promise<Handle>;
+  resumeSandbox(input: { handle: Handle; spec: ResolvedSpec }): Promise<Handle>;
+  /** Claims and starts the call, or attaches to it, and returns when it ended. */
+  followCall(input: CallDispatch): Promise<CallEnding>;
+}
+
+/** Control queue: short, never starved by running commands. */
+export interface ControlActivities {
+  /** TERM, grace, KILL; resolves when nothing of the call is left. An unknown id is fine. */
+  killCall(input: { handle: Handle; callId: string; by: CancelledBy }): Promise<void>;
+  stopSandbox(input: { handle: Handle; graceMs: number; acknowledged: string[] }): Promise<void>;
+  /** Removes every sandbox of this session up to a generation, also one whose create lands late. */
+  removeSandbox(input: RemoveInput): Promise<void>;
+  setNetworkPolicy(input: { handle: Handle; network: NetworkPolicy }): Promise<Handle>;
+}
+
+export interface PrepareInput {
+  readonly session: SessionIdentity;
+  readonly spec: ResolvedSpec;
+}
+
+export interface StartInput {
+  readonly session: SessionIdentity;
+  readonly spec: ResolvedSpec;
+  readonly generation: number;
+  /** What an earlier prepare returned. Without it the host looks for the template by its key. */
+  readonly artifact?: Artifact;
+}
+
+export interface RemoveInput {
+  readonly session: SessionIdentity;
+  readonly provider: ResolvedSpec["provider"];
+  readonly upToGeneration: number;
+  readonly handle?: Handle;
+}
+
+export interface CallDispatch {
+  readonly handle: Handle;
+  readonly call: Pick<CallRequest, "callId" | "tool" | "input" | "timeoutMs">;
+  readonly env: Readonly<Record<string, string>>;
+  readonly secrets: ResolvedSpec["secrets"];
+  readonly workspace: string;
+  readonly outputBytes: number;
+  /** Calls whose answers are durable by now: their spool entries may go. */
+  readonly acknowledged: readonly string[];
+}
+
+/**
+ * What the fast path came to. `not-here`: nothing was claimed by this attempt (another host, a cold channel,
+ * a tool that may take long); `running`: claimed, its end did not come in time. Both go to the host queue.
+ */
+export type CallStep =
+  | { readonly status: "done"; readonly ending: CallEnding }
+  | { readonly status: "running" }
+  | { readonly status: "not-here" };
+
+export interface CallEnding {
+  readonly outcome: Outcome;
+  /** Result of the tool, within `limits.answerBytes` when encoded. */
+  readonly result?: Record<string, unknown>;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+  /** Processes of the call that outlived it. */
+  readonly background?: readonly BackgroundProcess[];
+  /** Set when the sandbox can't be trusted or is gone; the session goes through onLost. */
+  readonly sandboxLost?: Failure;
+}

@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { failureCodes } from "./names.js";
+
+const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits");
+
+/** Bytes in the artifact store. */
+export const artifactRefSchema = z.object({
+  key: z.string().min(1).max(300),
+  sha256: sha256Schema,
+  sizeBytes: z.number().int().nonnegative(),
+  mimeType: z.string().optional(),
+});
+export type ArtifactRef = z.infer<typeof artifactRefSchema>;
+
+/** A file of a sandbox whose bytes are in the artifact store. */
+export const artifactFileSchema = z.object({
+  path: z.string().min(1).max(4096),
+  ...artifactRefSchema.shape,
+});
+export type ArtifactFile = z.infer<typeof artifactFileSchema>;
+
+/** Output of a command or content of a file: head and tail where it was cut, exact counts always. */
+export const textSchema = z.object({
+  text: z.string(),
+  encoding: z.literal("base64").optional(),
+  totalBytes: z.number().int().nonnegative(),
+  omittedBytes: z.number().int().nonnegative(),
+  full: artifactRefSchema.optional(),
+});
+export type Text = z.infer<typeof textSchema>;
+
+/** What was asked, what happened (`message`) and what to do next (`hint`). */
+export const failureSchema = z.object({
+  code: z.enum(failureCodes),
+  message: z.string(),
+  field: z.string().optional(),
+  hint: z.string().optional(),
+});
+export type Failure = z.infer<typeof failureSchema>;
+export type FailureCode = Failure["code"];

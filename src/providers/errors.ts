@@ -1,0 +1,37 @@
+import type { Failure, FailureCode } from "../contract/refs.js";
+
+/**
+ * The one exception of providers, tools and the exec engine. `message` says what was asked and what happened,
+ * `hint` what to do next. What a command did is a value, never one of these.
+ */
+export class ProviderError extends Error {
+  override readonly name = "ProviderError";
+  readonly code: FailureCode;
+  readonly hint: string | undefined;
+  readonly field: string | undefined;
+
+  constructor(
+    code: FailureCode,
+    message: string,
+    options: { hint?: string; field?: string; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+    this.field = options.field;
+  }
+
+  toFailure(): Failure {
+    return {
+      code: this.code,
+      message: this.message,
+      ...(this.field === undefined ? {} : { field: this.field }),
+      ...(this.hint === undefined ? {} : { hint: this.hint }),
+    };
+  }
+}
+
+/** Whether `error` is a ProviderError with one of these codes. */
+export function hasCode(error: unknown, ...codes: FailureCode[]): error is ProviderError {
+  return error instanceof ProviderError && codes.includes(error.code);
+}
