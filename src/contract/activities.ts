@@ -1,5 +1,5 @@
 import type { CallRequest, CancelledBy, Outcome } from "./call.js";
-import type { Failure } from "./refs.js";
+import type { ArtifactRef, Failure } from "./refs.js";
 import type { Artifact, Capabilities, Handle, SessionIdentity } from "./sandbox.js";
 import type { NetworkPolicy, ResolvedSpec, SessionSpec } from "./spec.js";
 import type { BackgroundProcess } from "./state.js";
@@ -103,6 +103,8 @@ export interface CallEnding {
   readonly outcome: Outcome;
   /** Result of the tool, within `limits.answerBytes` when encoded. */
   readonly result?: Record<string, unknown>;
+  /** The same result as a JSON file in the store, for one above `limits.unreferencedResultBytes`. */
+  readonly resultRef?: ArtifactRef;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** Processes of the call that outlived it. */
