@@ -6,7 +6,7 @@ import { createChannelSource } from "./channel-source.js";
 import { runPlan, type CallDeps, type LiveOutput } from "./run-plan.js";
 
 /** Failures that concern the session and not the call. */
-const ofSession: readonly FailureCode[] = ["session-lost", "unavailable"];
+const ofSession: readonly FailureCode[] = ["session-lost", "unavailable", "unreachable", "closed"];
 
 export interface PerformOptions {
   /** Ends the following, never the command; its reason is thrown. */
@@ -18,7 +18,8 @@ export interface PerformOptions {
 
 /**
  * Claims and starts a call, or attaches to it, and returns how it ended. Throws only the signal's reason and
- * what concerns the session and not the call: `session-lost`, and `unavailable`, which may be tried again.
+ * what concerns the session and not the call: `session-lost`, `closed` (the sandbox is stopped),
+ * `unreachable` (another host's), and `unavailable`, which may be tried again.
  */
 export async function performCall(
   dispatch: CallDispatch,

@@ -2,7 +2,7 @@ import type { ArtifactStore } from "../artifacts/artifact-store.js";
 import type { CallDispatch, CallEnding } from "../contract/activities.js";
 import { defaultCallTimeoutMs, limits } from "../contract/names.js";
 import type { ArtifactRef } from "../contract/refs.js";
-import { hasCode, ProviderError } from "../providers/errors.js";
+import { ProviderError } from "../providers/errors.js";
 import type { Command, CommandEnd, Tools } from "../tools/tool.js";
 import { runToEnd } from "./attach.js";
 import type { CallPlan } from "./call-plan.js";
@@ -132,7 +132,7 @@ async function storeResult(
     return await artifacts.put(once(content), { mimeType: "application/json" });
   } catch (error) {
     // The answer itself is whole; only its copy for later is missing.
-    if (hasCode(error)) return undefined;
+    if (error instanceof ProviderError) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { SecretSource } from "../contract/spec.js";
-import { hasCode, ProviderError } from "../providers/errors.js";
+import { ProviderError } from "../providers/errors.js";
 import { limits } from "../contract/names.js";
 import { envEntryBytes } from "./environment.js";
 
@@ -34,7 +34,7 @@ async function read(readers: SecretReaders, name: string, source: SecretSource):
     const bytes = (await readers.file(source.key)) ?? missing(name, source);
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes).replace(/\r?\n$/, "");
   } catch (error) {
-    if (hasCode(error)) throw error;
+    if (error instanceof ProviderError) throw error;
     // Not as cause either: a reader's error may quote what it read.
     throw new ProviderError("denied", `secret ${name} can't be read as text from ${describe(source)}`, {
       hint: "It must be UTF-8 text that the worker's user may read.",

@@ -14,7 +14,7 @@ import { ProviderError } from "../../src/providers/errors.js";
 import type { Handle } from "../../src/contract/sandbox.js";
 
 export interface ProgramIo {
-  write(stream: OutputStream, bytes: Uint8Array | string): void;
+  readonly write: (stream: OutputStream, bytes: Uint8Array | string) => void;
   readonly request: RunRequest;
 }
 /** What a script does; its outcome defaults to exit code 0. */
@@ -90,7 +90,9 @@ export class MemoryChannel implements Channel {
       };
       if (signal.aborted) fail();
       signal.addEventListener("abort", fail, { once: true });
-      promise.then(resolve, reject);
+      void promise.then(resolve, reject).finally(() => {
+        signal.removeEventListener("abort", fail);
+      });
     });
   }
 
