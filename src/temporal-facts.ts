@@ -1,4 +1,4 @@
-import { temporal } from "@temporalio/proto";
+import proto from "@temporalio/proto";
 import type { NativeConnection } from "@temporalio/worker";
 
 /** The namespace's UUID: the same for all workers of an installation, and another one's is another. */
@@ -19,7 +19,7 @@ export async function lastPollMs(
   const { pollers } = await connection.workflowService.describeTaskQueue({
     namespace,
     taskQueue: { name: taskQueue },
-    taskQueueType: temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+    taskQueueType: proto.temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
   });
   const times = pollers.map((poller) => Number(poller.lastAccessTime?.seconds ?? 0) * 1000);
   return times.length === 0 ? null : Math.max(...times);

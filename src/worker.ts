@@ -10,8 +10,7 @@ import { createChannelPool } from "./exec/channel-pool.js";
 import { createSecretResolver } from "./exec/secrets.js";
 import { ensureHostId } from "./host-id.js";
 import { createHostSecrets } from "./host-secrets.js";
-import { createFakeProvider } from "./providers/fake/index.js";
-import { createJustBashProvider } from "./providers/just-bash/index.js";
+import { createJustBashProvider } from "./providers/just-bash/provider.js";
 import type { Provider } from "./providers/provider.js";
 import { createProviderRegistry } from "./providers/registry.js";
 import { lastPollMs, namespaceId } from "./temporal-facts.js";
@@ -32,7 +31,7 @@ export interface HoldfastWorkerOptions {
   /** Default: made from the configuration, and closed with the worker. */
   readonly connection?: NativeConnection;
   /** Default: what this release brings. */
-  readonly providers?: (host: ProviderHost) => readonly Provider[];
+  readonly providers?: (host: ProviderHost) => Promise<readonly Provider[]>;
   /** When a session hands over to a new run. Default: the server's suggestion, and 1,500 updates. */
   readonly rollOver?: Partial<RollOverThresholds>;
   /** Beside this worker's own; for tuning. */
@@ -58,7 +57,7 @@ export async function createHoldfastWorker(
   const connection = options.connection ?? (await NativeConnection.connect(config.temporal.connection));
   const owner = config.owner ?? (await namespaceId(connection, namespace));
   const host = { stateDir: config.stateDir, hostId, owner };
-  const providers = createProviderRegistry((options.providers ?? defaultProviders)(host));
+  const providers = createProviderRegistry(await (options.providers ?? defaultProviders)(host));
   const pool = createChannelPool({
     hostId,
     maxChannels,
@@ -129,8 +128,8 @@ export async function createHoldfastWorker(
   };
 }
 
-function defaultProviders(host: ProviderHost): readonly Provider[] {
-  return [createJustBashProvider(host), createFakeProvider({ hostId: host.hostId })];
+async function defaultProviders(host: ProviderHost): Promise<readonly Provider[]> {
+  return [await createJustBashProvider(host)];
 }
 
 /** Made by the build; sources that run uncompiled use the one of the last build. */
