@@ -122,7 +122,7 @@ function checkReplyTo(value: unknown): Checked<ReplyTo | undefined> {
 function optionalCount(
   value: unknown,
   min: number,
-  max = Number.MAX_SAFE_INTEGER,
+  max: number = limits.durationMs,
 ): number | undefined | false {
   if (isAbsent(value)) return undefined;
   return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max && value;
