@@ -205,7 +205,7 @@ export async function runningSession(directory: string): Promise<SessionMeta> {
     });
   }
   if (meta.state !== "running") {
-    throw new ProviderError("unavailable", `session ${meta.session.sessionId} is stopped`, {
+    throw new ProviderError("closed", `session ${meta.session.sessionId} is stopped`, {
       hint: "Resume it first.",
     });
   }

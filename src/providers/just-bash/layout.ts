@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SessionIdentity } from "../../contract/sandbox.js";
 import { contentKey } from "../template-key.js";
@@ -17,7 +17,7 @@ export interface Layout {
   readonly removals: string;
 }
 
-export function createLayout(stateDir: string): Layout {
+export async function createLayout(stateDir: string): Promise<Layout> {
   const base = join(stateDir, "just-bash");
   const layout: Layout = {
     templates: join(base, "templates"),
@@ -28,7 +28,7 @@ export function createLayout(stateDir: string): Layout {
   };
   for (const directory of Object.values(layout) as string[]) {
     // Sessions hold what users wrote: nobody else on the host has business there.
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
   }
   return layout;
 }

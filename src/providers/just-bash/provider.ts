@@ -35,7 +35,7 @@ const defaultMaxThreads = 16;
 const defaultThreadIdleMs = 30_000;
 
 /** Simulated bash inside the worker process. Needs nothing on the host; isolates nothing. */
-export function createJustBashProvider(options: JustBashOptions): Provider {
+export async function createJustBashProvider(options: JustBashOptions): Promise<Provider> {
   if (options.owner === "" || options.hostId === "") {
     throw new ProviderError("invalid-request", "owner and hostId must not be empty", {
       hint: "Without an owner, a sweep could not tell this installation's sandboxes from another's.",
@@ -47,7 +47,7 @@ export function createJustBashProvider(options: JustBashOptions): Provider {
     idleMs: options.threadIdleMs ?? defaultThreadIdleMs,
   });
   const runner = new CallRunner(pool);
-  const layout = createLayout(options.stateDir);
+  const layout = await createLayout(options.stateDir);
   const host: Host = { hostId: options.hostId, owner: options.owner, layout, pool, runner };
 
   return {
