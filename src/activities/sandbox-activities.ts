@@ -1,5 +1,6 @@
 import type { ControlActivities, HostActivities } from "../contract/activities.js";
 import type { Handle } from "../contract/sandbox.js";
+import { hasCode } from "../providers/errors.js";
 import type { ActivityDeps } from "./activity-deps.js";
 import { inActivity } from "./in-activity.js";
 
@@ -17,13 +18,16 @@ export function createBuildingActivities(deps: ActivityDeps): Omit<HostActivitie
 
     startSandbox: ({ session, spec, generation, artifact }) =>
       inActivity({ finalAttempt: startAttempts }, async (scope) => {
-        const request = { session, spec, generation };
-        const handle = await providers
-          .get(spec.provider)
-          .start(artifact === undefined ? request : { ...request, artifact }, scope);
-        // The first call then finds an open channel.
-        deps.calls.pool.warm(handle);
-        return handle;
+        const request = { session, spec, generation, ...(artifact === undefined ? {} : { artifact }) };
+        try {
+          const handle = await providers.get(spec.provider).start(request, scope);
+          // The first call then finds an open channel.
+          deps.calls.pool.warm(handle);
+          return { status: "started", handle };
+        } catch (error) {
+          if (!hasCode(error, "template-not-provisioned")) throw error;
+          return { status: "template-not-provisioned", failure: error.toFailure() };
+        }
       }),
 
     resumeSandbox: ({ handle }) =>

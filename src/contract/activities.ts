@@ -43,7 +43,7 @@ export interface FastActivities {
 /** Host queue. Heartbeating; cancellation and worker shutdown only end the following, never the command. */
 export interface HostActivities {
   prepareTemplate(input: PrepareInput): Promise<Artifact>;
-  startSandbox(input: StartInput): Promise<Handle>;
+  startSandbox(input: StartInput): Promise<StartResult>;
   resumeSandbox(input: { handle: Handle; spec: ResolvedSpec }): Promise<Handle>;
   /** Claims and starts the call, or attaches to it, and returns when it ended. */
   followCall(input: CallDispatch): Promise<CallEnding>;
@@ -71,6 +71,11 @@ export interface StartInput {
   /** What an earlier prepare returned. Without it the host looks for the template by its key. */
   readonly artifact?: Artifact;
 }
+
+/** A missing template is no failure: it is how a cold start begins. */
+export type StartResult =
+  | { readonly status: "started"; readonly handle: Handle }
+  | { readonly status: "template-not-provisioned"; readonly failure: Failure };
 
 export interface RemoveInput {
   readonly session: SessionIdentity;

@@ -7,7 +7,8 @@ import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { inject } from "vitest";
 import { createHoldfastClient, type HoldfastClient } from "../../src/client/holdfast-client.js";
 import { loadConfig, type HoldfastConfig } from "../../src/config.js";
-import { createHoldfastWorker, type HoldfastWorkerOptions } from "../../src/worker.js";
+import { createJustBashProvider } from "../../src/providers/just-bash/provider.js";
+import { createHoldfastWorker, type HoldfastWorkerOptions, type ProviderHost } from "../../src/worker.js";
 
 /** Workers and clients of one test file, apart from all others by task queue, owner and state directory. */
 export interface SessionHost {
@@ -35,6 +36,11 @@ function quietRuntime(): void {
   });
 }
 
+/** Threads run compiled code: the build's. */
+const threadEntry = new URL("../../dist/providers/just-bash/thread.js", import.meta.url);
+
+const builtProviders = async (host: ProviderHost) => [await createJustBashProvider({ ...host, threadEntry })];
+
 export async function createSessionHost(name: string): Promise<SessionHost> {
   quietRuntime();
   const { address, namespace } = inject("temporal");
@@ -61,7 +67,7 @@ export async function createSessionHost(name: string): Promise<SessionHost> {
     config,
     newId: (label) => `${name}-${label}-${randomUUID().slice(0, 8)}`,
     async startWorker(options = {}) {
-      const worker = await createHoldfastWorker(config, options);
+      const worker = await createHoldfastWorker(config, { providers: builtProviders, ...options });
       const run = worker.run();
       const started = {
         async stop() {

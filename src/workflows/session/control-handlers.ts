@@ -81,11 +81,16 @@ export function registerControlHandlers(context: SessionContext, runner: CallRun
   }
 
   setHandler(stateQuery, () => sessionView(state));
-  const refuseFiles = (_value: unknown): never => {
+  const refuseFiles = (): never => {
     throw toApplicationFailure(noFileTransfer);
   };
-  setHandler(uploadUpdate, (value): UploadResult => refuseFiles(value), { validator: refuseFiles });
-  setHandler(collectOutputsUpdate, (value): CollectResult => refuseFiles(value), { validator: refuseFiles });
+  const whenFilesAreRefused = { validator: refuseFiles };
+  setHandler<UploadResult, [unknown], typeof uploadUpdate>(uploadUpdate, refuseFiles, whenFilesAreRefused);
+  setHandler<CollectResult, [unknown], typeof collectOutputsUpdate>(
+    collectOutputsUpdate,
+    refuseFiles,
+    whenFilesAreRefused,
+  );
 
   function cancelCall({ callId }: { callId: string }): void {
     const record = state.calls.get(callId);

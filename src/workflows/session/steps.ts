@@ -4,7 +4,7 @@ import type { Failure } from "../../contract/refs.js";
 import type { Handle } from "../../contract/sandbox.js";
 import type { CallRecord } from "./call-book.js";
 import type { CallRunner } from "./call-runner.js";
-import { failureOf, isCancelled } from "./failures.js";
+import { failureOf, isCancelled, toApplicationFailure } from "./failures.js";
 import { HostLost, onHost } from "./host-contact.js";
 import type { DeleteReason } from "./lifecycle.js";
 import { building, control, placement } from "./proxies.js";
@@ -64,14 +64,15 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
     const { spec, hostId } = placed;
     const request = { session, spec, generation: state.lifecycle.generation };
     const host = building(hostId, spec.timeouts.startMs);
-    try {
-      return await onHost(context, () => host.startSandbox(artifact ? { ...request, artifact } : request));
-    } catch (error) {
-      if (failureOf(error).code !== "template-not-provisioned") throw error;
-    }
+    const warm = await onHost(context, () =>
+      host.startSandbox(artifact ? { ...request, artifact } : request),
+    );
+    if (warm.status === "started") return warm.handle;
     const prepared = await onHost(context, () => host.prepareTemplate({ session, spec }));
     belongings.artifact = prepared;
-    return await onHost(context, () => host.startSandbox({ ...request, artifact: prepared }));
+    const cold = await onHost(context, () => host.startSandbox({ ...request, artifact: prepared }));
+    if (cold.status === "started") return cold.handle;
+    throw toApplicationFailure(cold.failure);
   }
 
   async function resume(): Promise<void> {
