@@ -1,4 +1,6 @@
 import { bashTool } from "./bash.js";
+import { editTool } from "./edit.js";
+import { findTool, globTool } from "./find.js";
 import { lsTool } from "./ls.js";
 import { readTool } from "./read.js";
 import type { Tools } from "./tool.js";
@@ -6,5 +8,7 @@ import { writeTool } from "./write.js";
 
 /** The tools of this release by name. */
 export function createTools(): Tools {
-  return new Map([bashTool, readTool, writeTool, lsTool].map((tool) => [tool.name, tool]));
+  return new Map(
+    [bashTool, readTool, writeTool, editTool, lsTool, findTool, globTool].map((tool) => [tool.name, tool]),
+  );
 }

@@ -1,6 +1,6 @@
-import { Buffer } from "node:buffer";
 import { writeInputSchema, type ToolInput } from "../contract/tools.js";
 import { ProviderError } from "../providers/errors.js";
+import { onePiece } from "./file-content.js";
 import { fileRoots, resolvePath } from "./paths.js";
 import { defineTool, type ToolContext } from "./tool.js";
 import { utf8Bytes } from "./utf8.js";
@@ -32,7 +32,7 @@ export const writeTool = defineTool<ToolInput<"write">>({
 function contentOf(input: ToolInput<"write">, { artifacts }: ToolContext): AsyncIterable<Uint8Array> {
   if (input.ref !== undefined) return artifacts.get(input.ref);
   const content = input.content ?? "";
-  return chunk(input.encoding === "base64" ? base64Bytes(content) : utf8Bytes(content, "input.content"));
+  return onePiece(input.encoding === "base64" ? base64Bytes(content) : utf8Bytes(content, "input.content"));
 }
 
 function base64Bytes(content: string): Uint8Array {
@@ -44,9 +44,4 @@ function base64Bytes(content: string): Uint8Array {
     field: "input.content",
     hint: "Send base64 with the letters A-Z a-z 0-9 + /, or leave out `encoding` for text.",
   });
-}
-
-// eslint-disable-next-line @typescript-eslint/require-await -- the primitive takes an async iterable
-async function* chunk(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
 }
