@@ -20,11 +20,20 @@ export interface HoldfastClientOptions extends Pick<ConnectionOptions, "tls" | "
   readonly patienceMs?: number;
 }
 
+export interface ServerFacts {
+  readonly address: string;
+  readonly serverVersion: string;
+  readonly namespace: string;
+  readonly namespaceId: string;
+  /** Workers seen on the shared queue in the last minutes. */
+  readonly workers: number;
+}
+
 export interface HoldfastClient {
   readonly sessions: Sessions;
   readonly artifacts: ArtifactStore | undefined;
   /** Who answers. Throws `unavailable` or `not-found` (the namespace), each with what to do. */
-  server(): Promise<{ address: string; serverVersion: string; namespace: string; namespaceId: string }>;
+  server(): Promise<ServerFacts>;
   close(): Promise<void>;
 }
 
@@ -49,13 +58,19 @@ export function createHoldfastClient(options: HoldfastClientOptions = {}): Holdf
     artifacts: store,
     server: () =>
       ask(context, "ask the server for its name", async () => {
-        const { serverVersion } = await connection.workflowService.getSystemInfo({});
-        const described = await connection.workflowService.describeNamespace({ namespace });
+        const { workflowService } = connection;
+        const { serverVersion } = await workflowService.getSystemInfo({});
+        const described = await workflowService.describeNamespace({ namespace });
+        const queue = await workflowService.describeTaskQueue({
+          namespace,
+          taskQueue: { name: context.taskQueue },
+        });
         return {
           address: context.address,
           serverVersion,
           namespace,
           namespaceId: described.namespaceInfo?.id ?? "",
+          workers: queue.pollers.length,
         };
       }),
     async close() {

@@ -95,9 +95,12 @@ export function createSession(
     stateSchema.parse(await askSession("read the state of", () => handle.query(queryNames.state)));
   const result = async (): Promise<SessionSummary> => {
     // Without a deadline: a session lives for days.
-    const summary: unknown = await handle.result().catch((error: unknown) => {
-      throw translateError(error, { what: `read the result of session ${sessionId}`, ...context });
-    });
+    const summary: unknown = await context
+      .seen()
+      .then(() => handle.result())
+      .catch((error: unknown) => {
+        throw translateError(error, { what: `read the result of session ${sessionId}`, ...context });
+      });
     return summarySchema.parse(summary);
   };
 

@@ -1,0 +1,31 @@
+import { createReadStream } from "node:fs";
+import { createLocalArtifactStore } from "../../artifacts/local-artifact-store.js";
+import { HoldfastError } from "../../client/index.js";
+import { command } from "../command.js";
+
+export default command({
+  name: "artifact put",
+  description: "Store a file and print its reference, for programs that don't use this library",
+  args: {
+    file: { type: "positional", description: "File, - for stdin", required: true },
+    "mime-type": { type: "string", valueHint: "type", description: "Noted in the reference" },
+  },
+  async run({ args, config, report }) {
+    const store = createLocalArtifactStore({ directory: config.artifactsDir });
+    const content = args.file === "-" ? process.stdin : createReadStream(args.file);
+    const mimeType = args["mime-type"];
+    try {
+      const ref = await store.put(content, mimeType === undefined ? {} : { mimeType });
+      report.result(ref, JSON.stringify(ref));
+      return 0;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (content === process.stdin || !["ENOENT", "EACCES", "EISDIR"].includes(code ?? "")) throw error;
+      throw new HoldfastError("invalid-request", `file: ${(error as Error).message}`, {
+        field: "file",
+        hint: "Name a file that can be read, or - for stdin.",
+        cause: error,
+      });
+    }
+  },
+});
