@@ -5,7 +5,7 @@ import { capabilities } from "./capabilities.js";
 import { JustBashChannel, runningSession } from "./channel.js";
 import { check } from "./check.js";
 import type { Host } from "./host.js";
-import { createLayout } from "./layout.js";
+import { createLayout, sessionPaths } from "./layout.js";
 import { openSession } from "./meta.js";
 import { prepare } from "./prepare.js";
 import { remove } from "./remove.js";
@@ -61,7 +61,10 @@ export async function createJustBashProvider(options: JustBashOptions): Promise<
     remove: (target) => remove(host, target),
     async connect(handle) {
       const { directory } = await openSession(host, handle);
-      return new JustBashChannel(directory, await runningSession(directory), runner);
+      const meta = await runningSession(directory);
+      // Whoever opens a channel is about to use it, and a new thread takes 150 ms.
+      pool.warm(sessionPaths(directory).root, meta.memoryBytes);
+      return new JustBashChannel(directory, meta, runner);
     },
     setNetworkPolicy: () =>
       Promise.reject(
