@@ -27,6 +27,8 @@ export interface Asked {
 
 /** gRPC's status codes that mean something to us; the package's enum would be one more dependency. */
 export const grpcCode = {
+  /** What a deadline becomes when it passes between two tries. */
+  cancelled: 1,
   deadlineExceeded: 4,
   permissionDenied: 7,
   resourceExhausted: 8,
@@ -132,7 +134,8 @@ export function isTransient(error: unknown): boolean {
 function isSilence(error: unknown): boolean {
   return (
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-    grpcStatus(error) === grpcCode.deadlineExceeded
+    grpcStatus(error) === grpcCode.deadlineExceeded ||
+    grpcStatus(error) === grpcCode.cancelled
   );
 }
 

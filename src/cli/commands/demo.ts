@@ -34,6 +34,9 @@ export default command({
     const surroundings = await createSurroundings({ config, signal, onProgress: log.say });
     try {
       await Promise.race([tellStory(surroundings, spec, log), rejectOnAbort(signal)]);
+    } catch (error) {
+      report.note(await surroundings.lastWords());
+      throw error;
     } finally {
       await surroundings.close();
     }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { HoldfastClient } from "../../client/index.js";
@@ -16,6 +16,8 @@ export interface Surroundings {
   /** Every process that was started, also those that ended. */
   readonly pids: readonly number[];
   startWorker(): Promise<WorkerChild>;
+  /** What the workers logged last: for the error, since their logs go with everything else. */
+  lastWords(): Promise<string>;
   /** Ends and removes everything; resolves when it is gone. */
   close(): Promise<void>;
 }
@@ -37,6 +39,7 @@ export async function createSurroundings(options: {
     const client = clientFor(config);
     undo.push(() => client.close());
     const pids = [server.pid];
+    const logFiles: string[] = [];
     return {
       stateDir,
       server,
@@ -44,8 +47,14 @@ export async function createSurroundings(options: {
       config,
       pids,
       close,
+      async lastWords() {
+        const logs = await Promise.all(logFiles.map((file) => readFile(file, "utf8")));
+        return logs.map((text) => text.slice(-2_000)).join("\n");
+      },
       async startWorker() {
-        const worker = startWorkerChild({ config, logFile: join(stateDir, `worker-${pids.length}.log`) });
+        const logFile = join(stateDir, `worker-${pids.length}.log`);
+        logFiles.push(logFile);
+        const worker = startWorkerChild({ config, logFile });
         undo.push(() => worker.stop());
         pids.push(worker.pid);
         await worker.ready;
