@@ -87,11 +87,11 @@ async function editOnce(session: Session, log: Transcript): Promise<string> {
     log.count(2);
     const { result } = await session.read(edited);
     const before = result?.content.text ?? "";
-    after = before.replaceAll("timed out", "ran out of time") + "// edited in a durable session\n";
+    after = before.replaceAll("a non-negative integer", "milliseconds, 0 or more");
     expect(before !== "" && after !== before, `${edited} has something to edit`);
     const answer = await session.write({ path: edited, content: after });
     if (answer.outcome?.kind !== "ok") throw unexpected(`write ${edited}`, answer);
-    await log.bash(session, `tail -n 2 ${edited}`);
+    await log.bash(session, `grep -n milliseconds ${edited}`);
     return `${edited}: ${before.length} -> ${after.length} characters`;
   });
   return after;
