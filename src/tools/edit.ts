@@ -1,4 +1,4 @@
-import { createTwoFilesPatch } from "diff";
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import { editInputSchema, type ToolInput } from "../contract/tools.js";
 import { ProviderError } from "../providers/errors.js";
 import { onePiece, wholeFile } from "./file-content.js";
@@ -9,7 +9,7 @@ import { defineTool } from "./tool.js";
 const maxFileBytes = 16 * 1024 * 1024;
 const maxDiffCharacters = 16 * 1024;
 /** Computing a diff blocks the worker's other calls; an edit of a whole file isn't worth it. */
-const diffLimits = { timeout: 100, maxEditLength: 2000 };
+const diffOptions = { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: 100, maxEditLength: 2000 };
 
 export const editTool = defineTool<ToolInput<"edit">>({
   name: "edit",
@@ -48,7 +48,7 @@ function resultOf(recorded: unknown): Record<string, unknown> {
 /** For people and models: what is not UTF-8 is shown as U+FFFD, and a long one is cut. */
 function unifiedDiff(path: string, before: Buffer, after: Buffer): string {
   const texts = [before.toString("utf8"), after.toString("utf8")] as const;
-  const diff = createTwoFilesPatch(path, path, ...texts, undefined, undefined, { context: 3, ...diffLimits });
+  const diff = createTwoFilesPatch(path, path, ...texts, undefined, undefined, diffOptions);
   if (diff === undefined) return `--- ${path}\n+++ ${path}\n(too many changes for a diff)\n`;
   if (diff.length <= maxDiffCharacters) return diff;
   return `${diff.slice(0, diff.lastIndexOf("\n", maxDiffCharacters))}\n(the diff goes on)\n`;
