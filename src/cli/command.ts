@@ -78,7 +78,11 @@ function refuseUnknown(name: string, args: ArgsDef, parsed: Record<string, unkno
   const hint = `\`holdfast ${name} --help\` shows the usage.`;
   for (const flag of Object.keys(parsed)) {
     if (flag === "_" || known.has(plain(flag))) continue;
-    throw new HoldfastError("invalid-request", `${name} has no flag --${flag}.`, { hint });
+    throw new HoldfastError(
+      "invalid-request",
+      `${name} has no flag ${flag.length === 1 ? "-" : "--"}${flag}.`,
+      { hint },
+    );
   }
   const positionals = Object.values(args).filter((arg) => arg.type === "positional").length;
   if (parsed._.length <= positionals) return;

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { HoldfastError } from "../client/holdfast-error.js";
 import type { Failure } from "../contract/refs.js";
 import { exitCodeOfFailure, exitCodes } from "./exit-codes.js";
@@ -54,7 +55,7 @@ function failureOf(error: unknown): Failure {
   if (error instanceof Error && error.name === "CLIError") {
     return {
       code: "invalid-request",
-      message: error.message,
+      message: stripVTControlCharacters(error.message),
       hint: "`holdfast --help` and `holdfast COMMAND --help` show the usage.",
     };
   }

@@ -1,4 +1,5 @@
-import { DefaultLogger, Runtime } from "@temporalio/worker";
+import { inspect } from "node:util";
+import { DefaultLogger, Runtime, type LogEntry } from "@temporalio/worker";
 import { HoldfastError } from "../client/index.js";
 import type { HoldfastConfig } from "../config.js";
 import { createHoldfastWorker } from "../worker.js";
@@ -17,7 +18,7 @@ export async function runWorkerProcess(options: {
   readonly onReady: (worker: { hostId: string; owner: string }) => void;
 }): Promise<void> {
   const level = options.logLevel.toUpperCase() as Uppercase<LogLevel>;
-  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger(level) });
+  Runtime.install({ shutdownSignals: [], logger: new DefaultLogger(level, writeLog) });
   const worker = await createHoldfastWorker(options.config);
   // `shutdown` before `run` would be forgotten.
   const stop = (): void => {
@@ -32,6 +33,16 @@ export async function runWorkerProcess(options: {
   } finally {
     options.signal.removeEventListener("abort", stop);
   }
+}
+
+/** A host's own queues carry activities only, which the SDK takes for a mistake at every start. */
+const expected = "No workflows registered, not polling for workflow tasks";
+
+function writeLog({ level, message, timestampNanos, meta }: LogEntry): void {
+  if (message === expected) return;
+  const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
+  const rest = meta === undefined ? "" : ` ${inspect(meta, { breakLength: Infinity, depth: 4 })}`;
+  process.stderr.write(`${time} [${level}] ${message}${rest}\n`);
 }
 
 export function logLevelFrom(value: string): LogLevel {

@@ -138,7 +138,7 @@ async function pollForAnswer(
 
 /** The stored answer of a session that ended; the session's worker has to be up for it. */
 async function answerAfterEnd(target: CallTarget, callId: string): Promise<Answer> {
-  const answer = await queryCall(target, callId);
+  const answer = await queryCall(target, callId, `call session ${target.sessionId}`);
   if (answer !== null && isFinal(answer)) return answer;
   throw new HoldfastError(
     "closed",
@@ -149,10 +149,12 @@ async function answerAfterEnd(target: CallTarget, callId: string): Promise<Answe
   );
 }
 
-export async function queryCall(target: CallTarget, callId: string): Promise<Answer | null> {
-  const answer = await ask(target.context, `read call ${callId} of session ${target.sessionId}`, () =>
-    target.handle.query(queryNames.call, callId),
-  );
+export async function queryCall(
+  target: CallTarget,
+  callId: string,
+  what = `read call ${callId} of session ${target.sessionId}`,
+): Promise<Answer | null> {
+  const answer = await ask(target.context, what, () => target.handle.query(queryNames.call, callId));
   return answer === null || answer === undefined ? null : answerSchema.parse(answer);
 }
 

@@ -3,6 +3,7 @@ import type { ArtifactStore } from "../artifacts/artifact-store.js";
 import { createLocalArtifactStore } from "../artifacts/local-artifact-store.js";
 import { defaultTaskQueue } from "../contract/names.js";
 import { ask, type ClientContext } from "./client-context.js";
+import { isTransient, noServer } from "./translate-error.js";
 import { createSessions, type Sessions } from "./sessions.js";
 
 export interface HoldfastClientOptions extends Pick<ConnectionOptions, "tls" | "apiKey" | "metadata"> {
@@ -94,9 +95,13 @@ function connectionOptions(options: HoldfastClientOptions): ConnectionOptions {
 const firstContactMs = 5_000;
 
 async function greet(connection: Connection): Promise<void> {
-  await connection.withDeadline(Date.now() + firstContactMs, () =>
-    connection.workflowService.getSystemInfo({}),
-  );
+  try {
+    await connection.withDeadline(Date.now() + firstContactMs, () =>
+      connection.workflowService.getSystemInfo({}),
+    );
+  } catch (error) {
+    throw isTransient(error) ? noServer(connection.options.address, error) : error;
+  }
 }
 
 function rememberSuccess(attempt: () => Promise<void>): () => Promise<void> {

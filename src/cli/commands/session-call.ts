@@ -57,16 +57,13 @@ export default command({
   },
 });
 
-/** For people: the text of the result when it has one, else the result as JSON. */
+/** For people: the text of the result when it has one, else the result as JSON; a failure says so by its note. */
 function print(answer: Answer, report: Reporter): number {
   const texts = Object.entries(textsOf(answer.result));
   if (report.json) report.result(answer, "");
   else if (texts.length > 0) for (const [, text] of texts) report.bytes(textBytes(text));
-  else
-    report.result(
-      answer,
-      JSON.stringify(answer.result ?? { status: answer.status, callId: answer.callId }, null, 2),
-    );
+  else if (answer.result !== undefined) report.result(answer, JSON.stringify(answer.result, null, 2));
+  else if (answer.outcome === undefined) report.result(answer, `Call ${answer.callId} is ${answer.status}`);
   const notes = [...texts.map(([name, text]) => omittedNote(name, text)), outcomeNote(answer.outcome)];
   for (const note of notes) if (note !== undefined) report.note(`holdfast: ${note}`);
   return exitCodeOfAnswer(answer);

@@ -16,6 +16,7 @@ export default command({
 
 function describe(state: SessionView): string {
   const { calls } = state;
+  const hasEnded = state.status === "deleted" || state.status === "failed";
   const rows = [
     ["session", state.sessionId],
     ["status", state.status],
@@ -27,8 +28,8 @@ function describe(state: SessionView): string {
     ["running", state.running.join(", ")],
     ["background", state.background.map((process) => `${process.pid} ${process.command}`).join(", ")],
     ["last activity", state.lastActivityAt],
-    ["stops when idle", state.expires?.idleAt],
-    ["is deleted", state.expires?.deleteAt],
+    ["stops when idle", hasEnded ? undefined : state.expires?.idleAt],
+    ["is deleted", hasEnded ? undefined : state.expires?.deleteAt],
     ["refused", state.rejected.at(-1)?.message],
     ["failure", state.failure?.message],
     ["what to do", state.failure?.hint],
