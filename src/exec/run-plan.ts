@@ -3,10 +3,11 @@ import type { CallDispatch, CallEnding } from "../contract/activities.js";
 import { defaultCallTimeoutMs, limits } from "../contract/names.js";
 import type { ArtifactRef } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
-import type { Command, CommandEnd, Tools } from "../tools/tool.js";
+import type { Command, CommandEnd, ToolEnding, Tools } from "../tools/tool.js";
+import { abortable, startDeadline } from "./abortable.js";
 import { runToEnd } from "./attach.js";
 import type { CallPlan } from "./call-plan.js";
-import type { ChannelPool } from "./channel-pool.js";
+import { sandboxKey, type ChannelPool } from "./channel-pool.js";
 import { createLeasedFiles, type ChannelSource } from "./channel-source.js";
 import { createOutputCollector } from "./collector.js";
 import { checkEnvironment } from "./environment.js";
@@ -36,41 +37,63 @@ export interface RunOptions {
   onOutput(live: LiveOutput): void;
 }
 
-/** Runs a checked call and makes its ending. Throws `ProviderError`, or the signal's reason. */
+/**
+ * Runs a checked call and makes its ending. Throws `ProviderError`, or the signal's reason. The sandbox keeps
+ * the time of commands; for all else it is kept here.
+ */
 export async function runPlan(
   plan: CallPlan,
   dispatch: CallDispatch,
   options: RunOptions,
 ): Promise<CallEnding> {
   const startedAtMs = Date.now();
-  const { artifacts } = options.deps;
+  const timeoutMs = smallest(dispatch.call.timeoutMs);
+  const deadline = startDeadline(timeoutMs, new Error("timed out"));
+  try {
+    const ending = await runTool(plan, dispatch, options, deadline);
+    const resultRef = await storeResult(ending.result, options.deps.artifacts);
+    return {
+      startedAtMs,
+      endedAtMs: Date.now(),
+      ...ending,
+      ...(resultRef === undefined ? {} : { resultRef }),
+    };
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (!deadline.signal.aborted) throw error;
+    return { outcome: { kind: "timed-out", timeoutMs }, startedAtMs, endedAtMs: Date.now() };
+  } finally {
+    deadline.clear();
+  }
+}
+
+function runTool(
+  plan: CallPlan,
+  dispatch: CallDispatch,
+  options: RunOptions,
+  deadline: { signal: AbortSignal; clear(): void },
+): Promise<ToolEnding> {
+  const signal = AbortSignal.any([options.signal, deadline.signal]);
   let claimed = false;
-  const once: RunOptions = {
-    ...options,
-    onClaimed() {
-      if (!claimed) options.onClaimed();
-      claimed = true;
-    },
+  const onClaimed = () => {
+    if (!claimed) options.onClaimed();
+    claimed = true;
   };
-  const ending = await plan.tool.run({
+  const running = plan.tool.run({
     callId: dispatch.call.callId,
+    sandbox: sandboxKey(dispatch.handle),
     requestHash: plan.requestHash,
     files: createLeasedFiles(options.source),
-    artifacts,
+    artifacts: options.deps.artifacts,
     workspace: dispatch.workspace,
-    signal: options.signal,
-    runCommand: (command) => runCommand(command, dispatch, once),
-    onClaimed: () => {
-      once.onClaimed();
+    signal,
+    runCommand(command) {
+      deadline.clear();
+      return runCommand(command, dispatch, { ...options, onClaimed });
     },
+    onClaimed,
   });
-  const resultRef = await storeResult(ending.result, artifacts);
-  return {
-    startedAtMs,
-    endedAtMs: Date.now(),
-    ...ending,
-    ...(resultRef === undefined ? {} : { resultRef }),
-  };
+  return abortable(running, signal);
 }
 
 async function runCommand(

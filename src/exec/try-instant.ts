@@ -1,6 +1,6 @@
 import type { CallDispatch, CallEnding, CallStep } from "../contract/activities.js";
 import { ProviderError } from "../providers/errors.js";
-import { abortable } from "./abortable.js";
+import { startDeadline } from "./abortable.js";
 import { isReference, planCall, type CallPlan } from "./call-plan.js";
 import { createChannelSource } from "./channel-source.js";
 import { endingOf } from "./perform-call.js";
@@ -20,10 +20,8 @@ export async function tryInstant(
 ): Promise<CallStep> {
   const startedAtMs = Date.now();
   const progress = { claimed: false };
-  const deadline = new AbortController();
-  const timer = setTimeout(() => {
-    deadline.abort(new ProviderError("unavailable", "the fast path's deadline passed"));
-  }, softDeadlineMs);
+  const late = new ProviderError("unavailable", "the fast path's deadline passed");
+  const deadline = startDeadline(softDeadlineMs, late);
   try {
     const plan = planInstant(dispatch, deps);
     if (plan === undefined) return { status: "not-here" };
@@ -36,11 +34,11 @@ export async function tryInstant(
       },
       onOutput: () => undefined,
     });
-    return { status: "done", ending: await abortable(ending, deadline.signal) };
+    return { status: "done", ending: await ending };
   } catch (error) {
     return stepOf(error, startedAtMs) ?? { status: progress.claimed ? "running" : "not-here" };
   } finally {
-    clearTimeout(timer);
+    deadline.clear();
   }
 }
 

@@ -1,7 +1,7 @@
 import { findInputSchema, globInputSchema, type ToolInput } from "../contract/tools.js";
 import { fitting } from "./fitting.js";
 import { globMatcher } from "./glob-matcher.js";
-import { fileRoots, resolvePath } from "./paths.js";
+import { fileRoots, resolvePath, shownPath } from "./paths.js";
 import { defineTool, type ToolContext, type ToolEnding } from "./tool.js";
 import { walk, type Found } from "./walk.js";
 
@@ -68,6 +68,3 @@ async function search(
     result: { paths: shown, truncated: truncated || shown.length < paths.length },
   };
 }
-
-const shownPath = (path: string, workspace: string): string =>
-  path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;

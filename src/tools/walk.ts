@@ -10,6 +10,8 @@ export interface Found {
   /** Relative to where the walk began. */
   readonly path: string;
   readonly type: DirectoryEntry["type"];
+  /** False when the last name isn't UTF-8, so that the path is for people only. */
+  readonly isExact: boolean;
 }
 
 export interface WalkOptions {
@@ -40,7 +42,7 @@ export async function* walk(options: WalkOptions): AsyncGenerator<Found, void> {
       const { name, nameBase64 } = displayName(entry.name);
       const path = directory === "" ? name : `${directory}/${name}`;
       if (options.isIgnored(path)) continue;
-      yield { path, type: entry.type };
+      yield { path, type: entry.type, isExact: nameBase64 === undefined };
       if (entry.type !== "dir") continue;
       // A path is a string; into a directory whose name isn't one there is no way.
       if (nameBase64 === undefined) below.push(path);

@@ -188,6 +188,29 @@ describe("performCall", () => {
     expect(timeoutMs).toBe(expected);
   });
 
+  it("ends a tool that takes longer than the call may, as timed out", async () => {
+    worker.sandbox.gate = new Promise(() => undefined);
+    const { outcome } = await perform(dispatchOf("ls", {}, { call: { timeoutMs: 50 } }));
+    expect(outcome).toEqual({ kind: "timed-out", timeoutMs: 50 });
+  });
+
+  it("leaves a command's time to the sandbox, which knows when it started", async () => {
+    worker.sandbox.programs.set("slow", async () => {
+      await sleep(150);
+      return undefined;
+    });
+    const { outcome } = await perform(dispatchOf("bash", { command: "slow" }, { call: { timeoutMs: 40 } }));
+    expect(outcome).toEqual({ kind: "exited", exitCode: 0 });
+  });
+
+  it("lets go of a tool that hangs when it is told to", async () => {
+    worker.sandbox.gate = new Promise(() => undefined);
+    const stop = new AbortController();
+    const listing = perform(dispatchOf("ls", {}), unhurried({ signal: stop.signal }));
+    stop.abort(new Error("shutdown"));
+    await expect(listing).rejects.toThrow("shutdown");
+  });
+
   it("throws what concerns the session, and the signal's reason", async () => {
     for (const code of ["session-lost", "closed"] as const) {
       worker.sandbox.connectErrors.push(new ProviderError(code, "gone"));

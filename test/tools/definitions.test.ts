@@ -8,7 +8,9 @@ describe("tool definitions for models", () => {
 
   it("has each tool of this release under a name of the contract", () => {
     const names = definitions.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(["bash", "read", "write", "ls", "edit", "find", "glob"]));
+    expect(names).toEqual(
+      expect.arrayContaining(["bash", "read", "write", "ls", "edit", "find", "glob", "grep"]),
+    );
     for (const name of names) expect(toolNames).toContain(name);
   });
 

@@ -141,6 +141,26 @@ describe("edit", () => {
     expect(text()).toBe("n = 11\n");
   });
 
+  it("loses none of several edits of one file at once", async () => {
+    put(Array.from({ length: 20 }, (_, index) => `line-${index};`).join("\n"));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        edit({ oldText: `line-${index};`, newText: `done-${index};` }),
+      ),
+    );
+    expect(text()).toBe(Array.from({ length: 20 }, (_, index) => `done-${index};`).join("\n"));
+  });
+
+  it("does not fail because the edit before it did", async () => {
+    put("a\n");
+    const [first, second] = await Promise.allSettled([
+      edit({ oldText: "missing", newText: "x" }),
+      edit({ oldText: "a", newText: "b" }),
+    ]);
+    expect([first.status, second.status]).toEqual(["rejected", "fulfilled"]);
+    expect(text()).toBe("b\n");
+  });
+
   it("B48 [file-argmax] edits a large file, with an answer in the budget", async () => {
     put("line of text\n".repeat(30_000) + "target\n");
     const { diff } = await edit({ oldText: "target", newText: "new\n".repeat(50_000) });

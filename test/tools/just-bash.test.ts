@@ -165,6 +165,28 @@ describe("tools on just-bash", () => {
     });
   });
 
+  it("B63 [justbash-grep] greps what commands wrote, with every option", async () => {
+    await result("bash", {
+      command: "mkdir -p g/sub; printf 'Q1\\nQ2\\nq4\\n' > g/a.txt; echo Q4 > g/sub/b.md",
+    });
+    const grep = (input: Record<string, unknown>) => result("grep", { path: "g", ...input });
+    expect(await grep({ pattern: "Q1|Q4" })).toEqual({
+      matches: [
+        { path: "g/a.txt", line: 1, text: "Q1" },
+        { path: "g/sub/b.md", line: 1, text: "Q4" },
+      ],
+      truncated: false,
+      warnings: [],
+    });
+    expect((await grep({ pattern: "q4", ignoreCase: true, filesOnly: true, literal: true })).files).toEqual([
+      "g/a.txt",
+      "g/sub/b.md",
+    ]);
+    expect((await grep({ pattern: "Q2", context: 1, glob: "*.txt", limit: 1 })).matches).toEqual([
+      { path: "g/a.txt", line: 2, text: "Q2", before: ["Q1"], after: ["q4"] },
+    ]);
+  });
+
   it("says what is missing or no file", async () => {
     expect(await failure("read", { path: "nothing" })).toMatchObject({ code: "not-found" });
     expect(await failure("read", { path: "odd" })).toMatchObject({ code: "not-a-file" });
