@@ -2,8 +2,9 @@ import type { CallDispatch, CallEnding } from "../contract/activities.js";
 import type { FailureCode } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
 import { planCall, resolveInput } from "./call-plan.js";
+import type { CallDeps, LiveOutput } from "./call-deps.js";
 import { createChannelSource } from "./channel-source.js";
-import { runPlan, type CallDeps, type LiveOutput } from "./run-plan.js";
+import { runPlan } from "./run-plan.js";
 
 /** Failures that concern the session and not the call. */
 const ofSession: readonly FailureCode[] = ["session-lost", "unavailable", "unreachable", "closed"];

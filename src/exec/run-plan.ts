@@ -1,41 +1,19 @@
 import type { ArtifactStore } from "../artifacts/artifact-store.js";
 import type { CallDispatch, CallEnding } from "../contract/activities.js";
-import { defaultCallTimeoutMs, limits } from "../contract/names.js";
+import { limits } from "../contract/names.js";
 import type { ArtifactRef } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
-import type { Command, CommandEnd, ToolEnding, Tools } from "../tools/tool.js";
+import type { ToolEnding } from "../tools/tool.js";
 import { abortable, startDeadline } from "./abortable.js";
-import { runToEnd } from "./attach.js";
+import type { RunOptions } from "./call-deps.js";
 import type { CallPlan } from "./call-plan.js";
-import { sandboxKey, type ChannelPool } from "./channel-pool.js";
-import { createLeasedFiles, type ChannelSource } from "./channel-source.js";
-import { createOutputCollector } from "./collector.js";
-import { checkEnvironment } from "./environment.js";
+import { sandboxKey } from "./channel-pool.js";
+import { createLeasedFiles } from "./channel-source.js";
 import { encodedBytes } from "./render-output.js";
-import type { ResolveSecrets } from "./secrets.js";
+import { runCommand } from "./run-command.js";
+import { smallestTimeoutMs } from "./smallest-timeout.js";
 
-export interface CallDeps {
-  readonly pool: ChannelPool;
-  readonly artifacts: ArtifactStore;
-  readonly secrets: ResolveSecrets;
-  readonly tools: Tools;
-}
-
-/** How far a running command is; `tail` is the last text of the stream that spoke last. */
-export interface LiveOutput {
-  readonly stdout: number;
-  readonly stderr: number;
-  readonly tail: string;
-}
-
-export interface RunOptions {
-  readonly deps: CallDeps;
-  readonly source: ChannelSource;
-  /** Ends the following, never the command; its reason is thrown. */
-  readonly signal: AbortSignal;
-  onClaimed(): void;
-  onOutput(live: LiveOutput): void;
-}
+export type { CallDeps } from "./call-deps.js";
 
 /**
  * Runs a checked call and makes its ending. Throws `ProviderError`, or the signal's reason. The sandbox keeps
@@ -47,7 +25,7 @@ export async function runPlan(
   options: RunOptions,
 ): Promise<CallEnding> {
   const startedAtMs = Date.now();
-  const timeoutMs = smallest(dispatch.call.timeoutMs);
+  const timeoutMs = smallestTimeoutMs(dispatch.call.timeoutMs);
   const deadline = startDeadline(timeoutMs, new Error("timed out"));
   try {
     const ending = await runTool(plan, dispatch, options, deadline);
@@ -94,46 +72,6 @@ function runTool(
     onClaimed,
   });
   return abortable(running, signal);
-}
-
-async function runCommand(
-  command: Command,
-  dispatch: CallDispatch,
-  options: RunOptions,
-): Promise<CommandEnd> {
-  const { deps, source, signal } = options;
-  const env = { ...dispatch.env, ...(await deps.secrets(dispatch.secrets)), ...command.env };
-  checkEnvironment(env);
-  const collector = createOutputCollector(deps);
-  try {
-    const end = await runToEnd({
-      openChannel: () => source.open(),
-      request: {
-        callId: dispatch.call.callId,
-        script: command.script,
-        cwd: command.cwd,
-        env,
-        timeoutMs: smallest(dispatch.call.timeoutMs, command.timeoutMs),
-        outputLimitBytes: dispatch.outputBytes,
-      },
-      signal,
-      onClaimed: () => {
-        options.onClaimed();
-      },
-      async onOutput(stream, bytes) {
-        await collector.add(stream, bytes);
-        options.onOutput(collector.live());
-      },
-    });
-    return { ...end, ...(await collector.finish()) };
-  } finally {
-    await collector.abandon();
-  }
-}
-
-function smallest(...timeoutsMs: (number | null | undefined)[]): number {
-  const given = timeoutsMs.filter((timeoutMs) => typeof timeoutMs === "number");
-  return given.length === 0 ? defaultCallTimeoutMs : Math.min(...given);
 }
 
 /** A result that an old answer can't carry inline any more is found by its reference. */

@@ -2,9 +2,10 @@ import type { CallDispatch, CallEnding, CallStep } from "../contract/activities.
 import { ProviderError } from "../providers/errors.js";
 import { startDeadline } from "./abortable.js";
 import { isReference, planCall, type CallPlan } from "./call-plan.js";
+import type { CallDeps } from "./call-deps.js";
 import { createChannelSource } from "./channel-source.js";
 import { endingOf } from "./perform-call.js";
-import { runPlan, type CallDeps } from "./run-plan.js";
+import { runPlan } from "./run-plan.js";
 
 /** While a local activity runs its workflow hears nothing, so it must not be felt. */
 const defaultSoftDeadlineMs = 75;

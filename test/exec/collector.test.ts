@@ -146,7 +146,7 @@ describe("output collector", () => {
   });
 
   it("keeps text that encodes large within the budget", async () => {
-    const quotes = '"\\'.repeat(25_000);
+    const quotes = `${'"\\'.repeat(24)}\n`.repeat(1000);
     const { stdout, stderr } = await collect(quotes, quotes);
     expect(encoded({ stdout, stderr })).toBeLessThan(limits.answerBytes);
     expect(stdout.omittedBytes).toBeGreaterThan(0);

@@ -155,6 +155,33 @@ describe("performCall", () => {
     expect(worker.sandbox.starts).toBe(0);
   });
 
+  it("answers for a command that runs already when its secret has gone meanwhile", async () => {
+    worker.secretEnv.TOKEN = "s3cr3t";
+    let finish = (): void => undefined;
+    worker.sandbox.programs.set("slow", async ({ write, request }) => {
+      write("stdout", request.env.TOKEN ?? "no secret");
+      await new Promise<void>((resolve) => (finish = resolve));
+      return undefined;
+    });
+    const dispatch = dispatchOf(
+      "bash",
+      { command: "slow" },
+      { secrets: { TOKEN: { from: "env", key: "TOKEN" } } },
+    );
+    const firstWorker = new AbortController();
+    const interrupted = perform(dispatch, unhurried({ signal: firstWorker.signal }));
+    await expect.poll(() => worker.sandbox.starts).toBe(1);
+    firstWorker.abort(new Error("gone"));
+    await expect(interrupted).rejects.toThrow("gone");
+    delete worker.secretEnv.TOKEN;
+    finish();
+    expect(await perform(dispatch)).toMatchObject({
+      outcome: { kind: "exited", exitCode: 0 },
+      result: { stdout: { text: "s3cr3t" } },
+    });
+    expect(worker.sandbox.starts).toBe(1);
+  });
+
   it("B48 [file-argmax] refuses a variable that Linux would refuse, and takes the largest it takes", async () => {
     worker.sandbox.programs.set("x", () => Promise.resolve(undefined));
     const withValue = (bytes: number) =>

@@ -8,7 +8,7 @@ import { resolveSpec } from "../../src/contract/spec.js";
 import { toolSchemas, type ToolName, type ToolResult } from "../../src/contract/tools.js";
 import { createChannelPool } from "../../src/exec/channel-pool.js";
 import { performCall } from "../../src/exec/perform-call.js";
-import type { CallDeps } from "../../src/exec/run-plan.js";
+import type { CallDeps } from "../../src/exec/call-deps.js";
 import { tryInstant } from "../../src/exec/try-instant.js";
 import { createJustBashProvider } from "../../src/providers/just-bash/provider.js";
 import type { Provider } from "../../src/providers/provider.js";
