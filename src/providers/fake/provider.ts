@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Artifact, Capabilities, Handle, SessionIdentity } from "../../contract/sandbox.js";
 import type { ResolvedSpec } from "../../contract/spec.js";
 import { ProviderError } from "../errors.js";
@@ -130,6 +131,9 @@ export function createFakeProvider(options: FakeOptions): FakeProvider {
       const id = sandboxId(request.session, request.generation);
       if (steps.behaviour("start", own).landsLate !== true) {
         if (!sandboxes.has(id)) await steps.before("start", id, own, context.signal);
+        // A real one is never done at once: an abort that comes right after the call is met.
+        await setImmediate();
+        context.signal.throwIfAborted();
         return land(request, key).handle(hostId);
       }
       const landing = steps.before("start", id, own).then(() => land(request, key));

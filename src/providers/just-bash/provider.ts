@@ -5,6 +5,7 @@ import { capabilities } from "./capabilities.js";
 import { JustBashChannel, runningSession } from "./channel.js";
 import { check } from "./check.js";
 import type { Host } from "./host.js";
+import { onDisk } from "./durable-file.js";
 import { createLayout, sessionPaths } from "./layout.js";
 import { openSession } from "./meta.js";
 import { prepare } from "./prepare.js";
@@ -56,7 +57,7 @@ export async function createJustBashProvider(options: JustBashOptions): Promise<
     check,
     prepare: (spec, context) => prepare(host, spec, context),
     start: (request, context) => start(host, request, context),
-    resume: (handle) => resume(host, handle),
+    resume: (handle) => onDisk(() => resume(host, handle)),
     stop: (handle, stopOptions) => stop(host, handle, stopOptions),
     remove: (target) => remove(host, target),
     async connect(handle) {
