@@ -54,7 +54,7 @@ describe("read", () => {
   it.each([
     ["lines", Array.from({ length: 7001 }, (_, index) => `${index}\n`).join("")],
     ["bytes", `${"é".repeat(999)}\n`.repeat(400) + "no newline at the end"],
-    ["what encodes large", '"\\\t'.repeat(500).concat("\n").repeat(300)],
+    ["what encodes large", "\u0001".repeat(500).concat("\n").repeat(300)],
   ])("pages through a file limited by %s without losing a byte", async (_name, whole) => {
     put(whole);
     let text = "";
@@ -108,6 +108,14 @@ describe("read", () => {
     expect(await fail(worker, "read", { path: "file", encoding: "utf8" })).toMatchObject({
       code: "invalid-request",
       field: "input.encoding",
+    });
+  });
+
+  it("knows a binary file by its beginning, whatever the page", async () => {
+    put("text\nbinary\0");
+    expect(await fail(worker, "read", { path: "file", limit: 1 })).toMatchObject({
+      code: "invalid-request",
+      field: "input.limit",
     });
   });
 
