@@ -74,7 +74,8 @@ export function clientFor(config: HoldfastConfig): HoldfastClient {
 /** The parser lets everything pass; a mistyped flag would silently be the default. */
 function refuseUnknown(name: string, args: ArgsDef, parsed: Record<string, unknown> & { _: string[] }): void {
   const plain = (flag: string): string => flag.replace(/-/g, "").toLowerCase();
-  const known = new Set(Object.keys(args).map(plain));
+  const aliases = Object.values(args).flatMap((arg) => ("alias" in arg ? (arg.alias ?? []) : []));
+  const known = new Set([...Object.keys(args), ...aliases].map(plain));
   const hint = `\`holdfast ${name} --help\` shows the usage.`;
   for (const flag of Object.keys(parsed)) {
     if (flag === "_" || known.has(plain(flag))) continue;

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../client/index.js";
-import type { SessionSpec } from "../../contract/spec.js";
+import { parse } from "../../contract/parse.js";
+import { sessionSpecSchema, type SessionSpec } from "../../contract/spec.js";
 import { command } from "../command.js";
 import { aliveAmong } from "../demo/leftovers.js";
 import { tellStory } from "../demo/story.js";
@@ -52,12 +53,12 @@ export default command({
   },
 });
 
+/** Checked before anything is started, with the client's own words. */
 function specFor(provider: string, image: string): SessionSpec {
-  // Checked by the client, like everybody's spec.
-  const name = provider as SessionSpec["provider"];
-  return name === "just-bash" || name === "fake"
-    ? { provider: name }
-    : { provider: name, template: { image } };
+  const spec = provider === "just-bash" ? { provider } : { provider, template: { image } };
+  const parsed = parse<SessionSpec>(sessionSpecSchema, spec, "spec");
+  if (!parsed.ok) throw HoldfastError.from(parsed.failure);
+  return parsed.value;
 }
 
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
