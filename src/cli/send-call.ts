@@ -23,19 +23,15 @@ export async function sendCall(options: {
   };
   process.once("SIGINT", onSignal);
   try {
-    const call = session.call({ callId, tool, input, timeoutMs, waitMs, signal: interrupt.signal });
-    const interrupted = new Promise<never>((_resolve, reject) => {
-      interrupt.signal.addEventListener("abort", () => {
-        reject(
-          new Interrupted(
-            `The call goes on. Its answer: holdfast session call ${session.sessionId} --await ${callId}`,
-          ),
-        );
-      });
-    });
-    return await withProgress(`Waiting for call ${callId}`, () => Promise.race([call, interrupted]), {
-      quiet: report.json,
-    });
+    return await withProgress(
+      `Waiting for call ${callId}`,
+      () => session.call({ callId, tool, input, timeoutMs, waitMs, signal: interrupt.signal }),
+      { quiet: report.json },
+    );
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    const next = `holdfast session call ${session.sessionId} --await ${callId}`;
+    throw new Interrupted(`A call that was sent goes on. Its answer: ${next}`);
   } finally {
     process.removeListener("SIGINT", onSignal);
   }
