@@ -1,20 +1,10 @@
 import { randomUUID } from "node:crypto";
-import {
-  link,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  symlink,
-  writeFile,
-  readdir,
-} from "node:fs/promises";
+import { once } from "node:events";
+import { link, mkdir, mkdtemp, readFile, readlink, rm, symlink, writeFile, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Files } from "../../../src/providers/channel.js";
 import { createFiles } from "../../../src/providers/just-bash/files/files.js";
 import { bytes } from "../subject.js";
@@ -75,32 +65,14 @@ describe("just-bash files on the host", () => {
     const hidden = join(root, "workspace/hidden");
     await mkdir(victim);
     await writeFile(join(victim, "secret"), "harmless");
-    const swap = { on: true };
-    const swapper = (async () => {
-      while (swap.on) {
-        await rename(victim, hidden);
-        await replaceBy(() => symlink(outside, victim));
-        await new Promise(setImmediate);
-        await replaceBy(() => rename(hidden, victim));
-        await new Promise(setImmediate);
-      }
-    })();
-    // A write may make the directory anew in the gap: what it made is cleared away.
-    async function replaceBy(put: () => Promise<void>): Promise<void> {
-      for (;;) {
-        try {
-          await rm(victim, { recursive: true, force: true });
-          await put();
-          return;
-        } catch (error) {
-          expect(error).toMatchObject({
-            code: expect.stringMatching(/^(EEXIST|ENOTEMPTY|EISDIR)$/) as string,
-          });
-        }
-      }
-    }
+    const script = new URL("swap-process.mjs", import.meta.url).pathname;
+    const swapper = execa("node", [script, victim, hidden, outside], { reject: false, buffer: false });
+    onTestFinished(() => {
+      swapper.kill("SIGKILL");
+    });
+    await once(swapper.stdout, "data");
     let read = 0;
-    for (let round = 0; round < 400; round++) {
+    for (let round = 0; round < 1500; round++) {
       try {
         const { bytes: content } = await files.read("/workspace/dir/secret", all);
         expect(Buffer.from(content).toString()).toBe("harmless");
@@ -115,7 +87,7 @@ describe("just-bash files on the host", () => {
         expect(error).toMatchObject({ name: "ProviderError" });
       });
     }
-    swap.on = false;
+    swapper.kill("SIGKILL");
     await swapper;
     // Some reads went through, so the loop above proved something.
     expect(read).toBeGreaterThan(0);
