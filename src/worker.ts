@@ -10,6 +10,7 @@ import { createChannelPool } from "./exec/channel-pool.js";
 import { createSecretResolver } from "./exec/secrets.js";
 import { ensureHostId } from "./host-id.js";
 import { createHostSecrets } from "./host-secrets.js";
+import { createFakeProvider } from "./providers/fake/provider.js";
 import { createJustBashProvider } from "./providers/just-bash/provider.js";
 import type { Provider } from "./providers/provider.js";
 import { createProviderRegistry } from "./providers/registry.js";
@@ -129,7 +130,7 @@ export async function createHoldfastWorker(
 }
 
 async function defaultProviders(host: ProviderHost): Promise<readonly Provider[]> {
-  return [await createJustBashProvider(host)];
+  return [await createJustBashProvider(host), createFakeProvider({ hostId: host.hostId })];
 }
 
 /** Made by the build; sources that run uncompiled use the one of the last build. */
