@@ -4,7 +4,7 @@ import { artifactRefSchema, failureSchema } from "./refs.js";
 
 export const callIdSchema = z.string().min(1).max(limits.callIdChars);
 
-const timeoutMs = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
+const timeoutMs = z.number().int().positive().max(limits.durationMs);
 const waitMs = z.number().int().min(0).max(limits.waitMs);
 
 /** Where the answer is signalled to, in the same namespace. */
@@ -32,7 +32,8 @@ export type CallUpdate = z.infer<typeof callUpdateSchema>;
 export const awaitCallSchema = z.object({ callId: callIdSchema, waitMs: waitMs.optional() });
 export type AwaitCall = z.infer<typeof awaitCallSchema>;
 
-export const inputRefSchema = z.object({ ref: artifactRefSchema });
+/** An `input` that is in the store. Nothing else beside `ref`: `write` has a `ref` of its own. */
+export const inputRefSchema = z.strictObject({ ref: artifactRefSchema });
 
 /** Who ended a call that did not end by itself. */
 export const cancelledBySchema = z.enum(["cancelCall", "stop", "delete", "workflow-cancel"]);

@@ -83,6 +83,8 @@ export const limits = {
   carriedAnswerBytes: 256 * 1024,
   /** Calls whose record is kept; an older id is still refused by the sandbox's tombstones. */
   rememberedCalls: 1000,
+  /** A result above this is in the store too, so that its answer can outlive the inline copy. */
+  unreferencedResultBytes: 1024,
   queuedCalls: 500,
   queuedInputBytes: 512 * 1024,
   rejectedKept: 20,
@@ -91,6 +93,23 @@ export const limits = {
   waitMs: 30_000,
   /** Updates in one run before it rolls over; the server refuses the 2,001st. */
   updatesPerRun: 1500,
+  /**
+   * 100 years: every timer of a session, in the server's format and in a guest's nanoseconds, can hold it.
+   */
+  durationMs: 100 * 365 * 24 * 3_600_000,
+  /** Levels of arrays and objects in a value from outside. */
+  nesting: 100,
+  /** Of a field's name in a failure. */
+  fieldChars: 300,
+  envNameChars: 200,
+  /** `NAME=value` and its NUL: the kernel's limit for one string of a new program. */
+  envEntryBytes: 128 * 1024,
+  /** All variables of a session, of a template or of one call. */
+  envBytes: 128 * 1024,
+  labels: 64,
+  labelKeyChars: 200,
+  labelValueChars: 4096,
+  labelsBytes: 64 * 1024,
 } as const;
 
 /** Durations of a session that names none, in milliseconds. */

@@ -3,9 +3,18 @@ import { failureCodes } from "./names.js";
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits");
 
+/** A store makes a path or a URL of it, so no segment of it can climb or hide. */
+const artifactKey = z
+  .string()
+  .max(300)
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/,
+    "must be a key of the artifact store",
+  );
+
 /** Bytes in the artifact store. */
 export const artifactRefSchema = z.object({
-  key: z.string().min(1).max(300),
+  key: artifactKey,
   sha256: sha256Schema,
   sizeBytes: z.number().int().nonnegative(),
   mimeType: z.string().optional(),

@@ -1,16 +1,11 @@
 import { z } from "zod";
-import { defaultMaxConcurrentCalls, defaultTimeouts, providerNames } from "./names.js";
+import { envNameSchema, envSchema, labelsSchema } from "./environment.js";
+import { defaultMaxConcurrentCalls, defaultTimeouts, limits, providerNames } from "./names.js";
 import { artifactRefSchema } from "./refs.js";
 
 /** 0 is an error and not "no limit": a session without a limit must say a large one. */
-const durationMs = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
+const durationMs = z.number().int().positive().max(limits.durationMs);
 const sizeBytes = z.number().int().positive().max(Number.MAX_SAFE_INTEGER);
-
-const envName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be a variable name: letters, digits, underscores");
-const envValue = z.string().refine((value) => !value.includes("\0"), "must not contain NUL");
-export const envSchema = z.record(envName, envValue);
 
 /** Where the host finds a secret's value; the value itself is in no spec, history, log or label. */
 export const secretSourceSchema = z.object({
@@ -19,15 +14,18 @@ export const secretSourceSchema = z.object({
 });
 export type SecretSource = z.infer<typeof secretSourceSchema>;
 
-export const networkPolicySchema = z.union([
-  z.enum(["deny-all", "allow-all"]),
-  z.object({
-    allow: z.array(z.string().min(1)),
-    subnets: z
-      .object({ allow: z.array(z.string()).optional(), deny: z.array(z.string()).optional() })
-      .optional(),
-  }),
-]);
+const rules = z.array(z.string().min(1).max(300)).max(500);
+
+export const networkPolicySchema = z.union(
+  [
+    z.enum(["deny-all", "allow-all"]),
+    z.object({
+      allow: rules,
+      subnets: z.object({ allow: rules.optional(), deny: rules.optional() }).optional(),
+    }),
+  ],
+  { error: 'must be "deny-all", "allow-all" or { allow: [...], subnets?: { allow?: [...], deny?: [...] } }' },
+);
 export type NetworkPolicy = z.infer<typeof networkPolicySchema>;
 
 export const templateSpecSchema = z.object({
@@ -58,18 +56,21 @@ export const timeoutsSchema = z.object({
   maxLifetimeMs: durationMs.optional(),
   startMs: durationMs.optional(),
   /** The one duration that may be 0: a lost host is given up at once. */
-  hostLossMs: z.number().int().nonnegative().optional(),
+  hostLossMs: z.number().int().nonnegative().max(limits.durationMs).optional(),
 });
 
-/** The one argument of the `sandboxSession` workflow, as users write it. */
-export const sessionSpecSchema = z.object({
+const sessionSpecShape = z.object({
   provider: z.enum(providerNames),
   template: templateSpecSchema.optional(),
   env: envSchema.optional(),
-  secrets: z.record(envName, secretSourceSchema).optional(),
+  secrets: z.record(envNameSchema, secretSourceSchema).optional(),
   network: networkPolicySchema.optional(),
   limits: limitsSchema.optional(),
-  user: z.string().min(1).max(64).optional(),
+  user: z
+    .string()
+    .max(64)
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "must be a user name or number")
+    .optional(),
   workspace: z
     .string()
     .regex(/^\/(?!\.\.?(\/|$))[^\0]+$/, "must be an absolute path")
@@ -79,8 +80,29 @@ export const sessionSpecSchema = z.object({
   maxConcurrentCalls: z.number().int().min(1).max(64).optional(),
   onLost: z.enum(["fail", "recreate"]).optional(),
   host: z.string().min(1).max(200).optional(),
-  labels: z.record(z.string().min(1).max(200), z.string().max(4096)).optional(),
+  labels: labelsSchema.optional(),
   warmPool: z.boolean().optional(),
+});
+
+/** The one argument of the `sandboxSession` workflow, as users write it. */
+export const sessionSpecSchema = sessionSpecShape.superRefine(({ provider, template }, context) => {
+  const refuse = (field: "image" | "dockerfile" | undefined, message: string) => {
+    context.addIssue({
+      code: "custom",
+      path: field === undefined ? ["template"] : ["template", field],
+      message,
+    });
+  };
+  const { image, dockerfile } = template ?? {};
+  if (image !== undefined && dockerfile !== undefined) {
+    refuse("dockerfile", "give either template.image or template.dockerfile, not both");
+  }
+  if ((provider === "docker" || provider === "msb") && image === undefined && dockerfile === undefined) {
+    refuse(undefined, `provider ${provider} needs template.image or template.dockerfile`);
+  }
+  if (provider === "just-bash" && (image ?? dockerfile) !== undefined) {
+    refuse(image === undefined ? "dockerfile" : "image", "provider just-bash has no images: leave it out");
+  }
 });
 export type SessionSpec = z.infer<typeof sessionSpecSchema>;
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { envSchema } from "./spec.js";
+import { envSchema } from "./environment.js";
+import { limits } from "./names.js";
 import { artifactRefSchema, textSchema } from "./refs.js";
 import { backgroundSchema } from "./state.js";
 
@@ -19,7 +20,7 @@ export const bashInputSchema = z.object({
   command: noNul("command").min(1).describe("Bash script to run; each call starts in a fresh shell."),
   cwd: path.optional().describe("Directory to run in (default: the workspace)."),
   env: envSchema.optional().describe("Variables for this command only."),
-  timeoutMs: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
+  timeoutMs: z.number().int().positive().max(limits.durationMs).optional(),
 });
 export const bashResultSchema = z.object({
   stdout: textSchema,
