@@ -1,7 +1,7 @@
 import type {} from "vitest";
 import type { TestProject } from "vitest/node";
 import { buildDist } from "./build.js";
-import { startTemporalServer } from "./temporal-server.js";
+import { startTestTemporalServer } from "./temporal-server.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -13,7 +13,7 @@ declare module "vitest" {
 /** Once a run: a fresh `dist`, and one Temporal server for all test files. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await buildDist();
-  const server = await startTemporalServer();
+  const server = await startTestTemporalServer();
   project.provide("temporal", { address: server.address, namespace: server.namespace });
-  return () => server.close();
+  return () => server.stop();
 }

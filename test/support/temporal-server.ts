@@ -1,22 +1,18 @@
-import { execa } from "execa";
-import { TestWorkflowEnvironment } from "@temporalio/testing";
+import { startDevServer } from "../../src/dev-server/index.js";
 
-/** A running server. */
-export interface TemporalServer {
+/** A Temporal server of one test run, with its state in memory. */
+export interface TestTemporalServer {
   readonly address: string;
   readonly namespace: string;
-  close(): Promise<void>;
+  stop(): Promise<void>;
 }
 
-export async function startTemporalServer(): Promise<TemporalServer> {
-  const found = await execa("which", ["temporal"], { reject: false });
-  const path = process.env.HOLDFAST_TEMPORAL_CLI ?? (found.stdout || "temporal");
-  const environment = await TestWorkflowEnvironment.createLocal({
-    server: { executable: { type: "existing-path", path } },
+/** The dev server as the product starts it, found as the product finds it: the first run may download it. */
+export async function startTestTemporalServer(): Promise<TestTemporalServer> {
+  const server = await startDevServer({
+    onProgress: (message) => {
+      process.stderr.write(`test server: ${message}\n`);
+    },
   });
-  return {
-    address: environment.address,
-    namespace: environment.namespace ?? "default",
-    close: () => environment.teardown(),
-  };
+  return { address: server.address, namespace: "default", stop: () => server.stop() };
 }
