@@ -32,7 +32,7 @@ type request struct {
 	frame   *frame.Frame
 	context context.Context
 	cancel  context.CancelFunc
-	// credit is what the host lets us send.
+	// credit is what the host lets us send, for follows.
 	credit *credit
 	// inbox is what the host sends after the request, for writes.
 	inbox *inbox
@@ -147,12 +147,11 @@ func (c *channel) continued(next *frame.Frame) error {
 }
 
 func (r *request) takeCredit(next *frame.Frame) error {
-	// The count is in the place of a payload's length, so none follows: see readCredit.
-	var grant struct {
-		Grant int64 `json:"grant"`
+	var granted struct {
+		Credit int64 `json:"credit"`
 	}
-	if err := next.Decode(&grant); err != nil {
+	if err := next.Decode(&granted); err != nil {
 		return err
 	}
-	return r.credit.grant(grant.Grant)
+	return r.credit.grant(granted.Credit)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -101,14 +100,8 @@ func (e *Entry) Create(name string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(e.dir, name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
-// Open opens an output file for reading. What doesn't exist reads as empty.
-func (e *Entry) Open(name string) (*os.File, error) {
-	file, err := os.Open(filepath.Join(e.dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return os.Open(os.DevNull)
-	}
-	return file, err
-}
+// Open opens an output file for reading.
+func (e *Entry) Open(name string) (*os.File, error) { return os.Open(filepath.Join(e.dir, name)) }
 
 // SizeBytes is 0 for what doesn't exist.
 func (e *Entry) SizeBytes(name string) int64 {
