@@ -27,6 +27,9 @@ var handlers map[string]handler
 func init() {
 	handlers = map[string]handler{
 		"run": run, "follow": follow, "kill": kill, "ack": acknowledge, "calls": list, "stop": stop,
+		"write": writeFile, "recorded": recorded,
+		"read": onFiles(readFile), "stat": onFiles(statFile), "list": onFiles(listFiles), "walk": onFiles(walkFiles),
+		"mkdir": onFiles(makeDirectory), "rename": onFiles(renameFile), "remove": onFiles(removeFile),
 	}
 }
 

@@ -66,6 +66,9 @@ func (e *Entry) WriteIntent(intent any) error {
 	return e.replace("intent.tmp", "intent.json", content)
 }
 
+// ReadRecord finds what WriteRecord left.
+func (e *Entry) ReadRecord(into any) error { return e.read("exit.json", into) }
+
 // ReadIntent finds what WriteIntent left.
 func (e *Entry) ReadIntent(into any) error { return e.read("intent.json", into) }
 
