@@ -198,7 +198,10 @@ class Connection implements GuestConnection {
       this.#greet(frame);
       return;
     }
-    if (type === "fatal") throw guestError(frame.header, "unavailable");
+    if (type === "fatal") {
+      // Whatever its code: it ended the channel, not a call, and must not pass for the answer of one.
+      throw protocolError(`it ended the channel: ${guestError(frame.header).message}`);
+    }
     const pending = typeof id === "number" ? this.#pending.get(id) : undefined;
     if (typeof id !== "number" || pending === undefined)
       throw protocolError("a frame for an unknown request");

@@ -2,7 +2,7 @@ import { ProviderError } from "../errors.js";
 import type { ResourceLabels } from "../labels.js";
 import type { OperationContext } from "../provider.js";
 import { engineTimeouts, type DockerDeps } from "./deps.js";
-import { inspectContainer } from "./inspect-container.js";
+import { inspectContainer, type Container } from "./inspect-container.js";
 import { removeContainer } from "./remove-container.js";
 
 /**
@@ -17,14 +17,7 @@ export async function adoptContainer(
 ): Promise<string | undefined> {
   const found = await inspectContainer(deps, name, context.signal);
   if (found === undefined) return undefined;
-  const theirs = found.labels;
-  const isOwn =
-    theirs?.role === "session" &&
-    theirs.owner === labels.owner &&
-    theirs.session?.sessionId === labels.session?.sessionId &&
-    theirs.session?.runId === labels.session?.runId &&
-    theirs.generation?.key === labels.generation?.key;
-  if (!isOwn) {
+  if (!isOwn(found, labels)) {
     throw new ProviderError(
       "conflict",
       `the name ${name} belongs to container ${found.id.slice(0, 12)}, which is not this session's`,
@@ -40,4 +33,26 @@ export async function adoptContainer(
   if (started.exitCode === 0) return found.id;
   await removeContainer(deps, found.id, context.signal);
   return undefined;
+}
+
+/**
+ * Removes what a failed create left: a container that was made and never started. One that runs is somebody's,
+ * even under our name: an earlier attempt of this start may have succeeded.
+ */
+export async function removeCorpse(
+  deps: DockerDeps,
+  { name, labels }: { name: string; labels: ResourceLabels },
+): Promise<void> {
+  const found = await inspectContainer(deps, name, undefined);
+  if (found?.status === "created" && isOwn(found, labels)) await removeContainer(deps, found.id);
+}
+
+function isOwn({ labels: theirs }: Container, labels: ResourceLabels): boolean {
+  return (
+    theirs?.role === "session" &&
+    theirs.owner === labels.owner &&
+    theirs.session?.sessionId === labels.session?.sessionId &&
+    theirs.session?.runId === labels.session?.runId &&
+    theirs.generation?.key === labels.generation?.key
+  );
 }

@@ -8,18 +8,19 @@ set -eu
 user=$1 workspace=$2
 
 account() {
-  uid= gid=
-  while IFS=: read -r name _ id group _ home _; do
+  local name entry_uid entry_gid
+  while IFS=: read -r name _ entry_uid entry_gid _; do
     [ "$name" = "$user" ] || continue
-    uid=$id gid=$group
+    uid=$entry_uid gid=$entry_gid
     return 0
   done </etc/passwd
   return 1
 }
 
 taken() {
-  while IFS=: read -r _ _ id _; do [ "$id" != "$1" ] || return 0; done </etc/passwd
-  while IFS=: read -r _ _ id _; do [ "$id" != "$1" ] || return 0; done </etc/group
+  local entry_id
+  while IFS=: read -r _ _ entry_id _; do [ "$entry_id" != "$1" ] || return 0; done </etc/passwd
+  while IFS=: read -r _ _ entry_id _; do [ "$entry_id" != "$1" ] || return 0; done </etc/group
   return 1
 }
 

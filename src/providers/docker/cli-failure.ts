@@ -40,7 +40,7 @@ const meanings: readonly Meaning[] = [
     code: "unavailable",
     hint: "The container is paused: `docker unpause` it.",
   },
-  { pattern: /is not running/i, code: "unavailable", hint: "The sandbox is stopped: resume it." },
+  { pattern: /is not running/i, code: "closed", hint: "The sandbox is stopped: resume it." },
   { pattern: /no space left on device/i, code: "no-space", hint: "Free disk space on the engine's host." },
   {
     pattern: /requires the docker daemon to run on|unknown flag|unknown shorthand/i,

@@ -65,7 +65,7 @@ export function createDockerProvider(options: DockerProviderOptions): Provider {
     capabilities: () => Promise.resolve(capabilities),
     check,
     prepare: (spec, context) =>
-      once(contentKey(spec.template), {
+      once(contentKey([spec.template, spec.user, spec.workspace]), {
         signal: context.signal,
         work: () => prepare(deps, spec, context),
       }),

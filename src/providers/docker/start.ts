@@ -4,7 +4,7 @@ import { generationKey } from "../generation-key.js";
 import type { ResourceLabels } from "../labels.js";
 import type { OperationContext, StartRequest } from "../provider.js";
 import { templateKey } from "../template-key.js";
-import { adoptContainer } from "./adopt-container.js";
+import { adoptContainer, removeCorpse } from "./adopt-container.js";
 import { cancelled } from "./cancelled.js";
 import { check } from "./check.js";
 import { cliFailure } from "./cli-failure.js";
@@ -120,7 +120,7 @@ async function createOrAdopt(
     }
     if (/no such image|unable to find image/i.test(result.stderr)) throw notProvisioned(template.key);
     // Made but not started, for example over a limit the engine refuses late.
-    await removeContainer(deps, name);
+    await removeCorpse(deps, { name, labels });
     throw failure;
   }
 }
