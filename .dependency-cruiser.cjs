@@ -5,8 +5,8 @@
 
 const temporal = (...packages) => `(^|/)node_modules/@temporalio/(${packages.join("|")})/`;
 const anyTemporal = "(^|/)node_modules/@temporalio/";
-/** What code above the providers may know of them: the interface, never an engine. */
-const providerInterface = "^src/providers/(provider|channel|errors)\\.ts$";
+/** What code above the providers may know of them: the interface and a list by name, never an engine. */
+const providerInterface = "^src/providers/(provider|channel|errors|registry)\\.ts$";
 /** The composition root: the worker's process, and the plugin that puts it into another one. */
 const compositionRoot = "^src/(worker|plugin)\\.ts$";
 
@@ -111,8 +111,8 @@ const forbidden = [
   },
   ownCode({
     name: "provider-interface-knows-contract-only",
-    comment: "What all providers share names no engine; the registry is where they come together.",
-    from: "^src/providers/(?!registry)[^/]+\\.ts$",
+    comment: "What all providers share names no engine; they come together in the worker.",
+    from: "^src/providers/[^/]+\\.ts$",
     allowed: ["^src/contract/", "^src/providers/[^/]+\\.ts$"],
   }),
   ownCode({
@@ -123,9 +123,9 @@ const forbidden = [
   }),
   ownCode({
     name: "exec-works-over-the-interface",
-    comment: "The guest's protocol is the same wherever the guest runs.",
+    comment: "The same wherever the guest runs; of tools, it knows what a tool is and none by name.",
     from: "^src/exec/",
-    allowed: ["^src/(exec|contract|artifacts)/", providerInterface],
+    allowed: ["^src/(exec|contract|artifacts)/", "^src/tools/tool\\.ts$", providerInterface],
   }),
   ownCode({
     name: "artifacts-know-contract-only",
@@ -163,10 +163,14 @@ const forbidden = [
   }),
   {
     name: "only-the-worker-knows-everything",
-    comment: "Providers, activities and workflows come together in one place.",
+    comment:
+      "Providers, activities and workflows come together in one place; others may implement their types.",
     severity: "error",
     from: { path: "^src/[^/]+\\.ts$", pathNot: [compositionRoot, "^src/index\\.ts$"] },
-    to: { path: "^src/(activities|providers|workflows|exec|tools|cli)/|^src/(worker|plugin|index)\\.ts$" },
+    to: {
+      path: "^src/(activities|providers|workflows|exec|tools|cli)/|^src/(worker|plugin|index)\\.ts$",
+      dependencyTypesNot: ["type-only"],
+    },
   },
 ];
 

@@ -14,4 +14,14 @@ export default tseslint.config(
       "no-console": "error",
     },
   },
+  {
+    files: ["src/**"],
+    ignores: ["src/config.ts"],
+    rules: {
+      "no-restricted-properties": [
+        "error",
+        { object: "process", property: "env", message: "Read it once, in src/config.ts, and pass it on." },
+      ],
+    },
+  },
 );

@@ -1,5 +1,5 @@
 import type { CallRequest, CancelledBy, Outcome } from "./call.js";
-import type { Failure } from "./refs.js";
+import type { ArtifactRef, Failure } from "./refs.js";
 import type { Artifact, Capabilities, Handle, SessionIdentity } from "./sandbox.js";
 import type { NetworkPolicy, ResolvedSpec, SessionSpec } from "./spec.js";
 import type { BackgroundProcess } from "./state.js";
@@ -43,7 +43,7 @@ export interface FastActivities {
 /** Host queue. Heartbeating; cancellation and worker shutdown only end the following, never the command. */
 export interface HostActivities {
   prepareTemplate(input: PrepareInput): Promise<Artifact>;
-  startSandbox(input: StartInput): Promise<Handle>;
+  startSandbox(input: StartInput): Promise<StartResult>;
   resumeSandbox(input: { handle: Handle; spec: ResolvedSpec }): Promise<Handle>;
   /** Claims and starts the call, or attaches to it, and returns when it ended. */
   followCall(input: CallDispatch): Promise<CallEnding>;
@@ -71,6 +71,11 @@ export interface StartInput {
   /** What an earlier prepare returned. Without it the host looks for the template by its key. */
   readonly artifact?: Artifact;
 }
+
+/** A missing template is no failure: it is how a cold start begins. */
+export type StartResult =
+  | { readonly status: "started"; readonly handle: Handle }
+  | { readonly status: "template-not-provisioned"; readonly failure: Failure };
 
 export interface RemoveInput {
   readonly session: SessionIdentity;
@@ -103,6 +108,8 @@ export interface CallEnding {
   readonly outcome: Outcome;
   /** Result of the tool, within `limits.answerBytes` when encoded. */
   readonly result?: Record<string, unknown>;
+  /** The same result as a JSON file in the store, for one above `limits.unreferencedResultBytes`. */
+  readonly resultRef?: ArtifactRef;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** Processes of the call that outlived it. */

@@ -13,12 +13,16 @@ export class ProviderError extends Error {
   constructor(
     code: FailureCode,
     message: string,
-    options: { hint?: string; field?: string; cause?: unknown } = {},
+    options: { hint?: string | undefined; field?: string | undefined; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.hint = options.hint;
     this.field = options.field;
+  }
+
+  static from({ code, message, ...rest }: Failure): ProviderError {
+    return new ProviderError(code, message, rest);
   }
 
   toFailure(): Failure {

@@ -1,42 +1,56 @@
 import type { z } from "zod";
 import type { ArtifactStore } from "../artifacts/artifact-store.js";
 import type { Outcome } from "../contract/call.js";
-import type { ToolName } from "../contract/tools.js";
-import type { Channel } from "../providers/channel.js";
+import { parse, type Parsed } from "../contract/parse.js";
+import type { Text } from "../contract/refs.js";
 import type { BackgroundProcess } from "../contract/state.js";
+import type { ToolName } from "../contract/tools.js";
+import type { CallEnd, Files } from "../providers/channel.js";
 
 /** What a tool works with. Paths in inputs are relative to `workspace` unless absolute. */
 export interface ToolContext {
   readonly callId: string;
   /** Hash of tool and input: the same id with another request is a conflict. */
   readonly requestHash: string;
-  readonly channel: Channel;
+  readonly files: Files;
   readonly artifacts: ArtifactStore;
   /** Absolute path in the sandbox. */
   readonly workspace: string;
-  /** Session variables and resolved secrets. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  /** Per stream, enforced in the sandbox. */
-  readonly outputBytes: number;
   /** Ends the following, never the command. */
   readonly signal: AbortSignal;
-  /** Called once as soon as the call is claimed in the sandbox. */
+  /** Runs the call's command, or attaches to it, and returns when it ended. */
+  runCommand(command: Command): Promise<CommandEnd>;
+  /** Called once as soon as the call is claimed in the sandbox; runCommand does it by itself. */
   onClaimed(): void;
-  /** Cheap view of a running command, for heartbeats. */
-  onOutput(view: { stdout: number; stderr: number; tail: string }): void;
+}
+
+export interface Command {
+  readonly script: string;
+  /** Absolute path in the sandbox. */
+  readonly cwd: string;
+  /** Beside the session's variables and secrets, which they override. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The call may have a smaller one. */
+  readonly timeoutMs?: number;
+}
+
+export interface CommandEnd extends CallEnd {
+  readonly stdout: Text;
+  readonly stderr: Text;
 }
 
 export interface ToolEnding {
   readonly outcome: Outcome;
+  /** Within the answer's budget when encoded. */
   readonly result?: Record<string, unknown>;
-  readonly startedAtMs: number;
-  readonly endedAtMs: number;
+  /** When the sandbox knows better than the caller. */
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
   readonly background?: readonly BackgroundProcess[];
 }
 
 /** One tool, whole in one file. Throws `ProviderError`; the caller makes an outcome of it. */
-export interface Tool<Input = never> {
+export interface ToolDefinition<Input> {
   readonly name: ToolName;
   /** For people and models: what it does, its limits, how to go on. */
   readonly description: string;
@@ -44,4 +58,40 @@ export interface Tool<Input = never> {
   /** Whether it may be tried on the fast path with this input (an instant, as a rule). */
   isInstant(input: Input): boolean;
   run(input: Input, context: ToolContext): Promise<ToolEnding>;
+}
+
+/** A tool whose input type is settled inside. */
+export interface Tool {
+  readonly name: ToolName;
+  readonly description: string;
+  readonly input: z.ZodType;
+  /** Checks an input; a refusal names the field (`input.path`). */
+  bind(input: unknown): Parsed<BoundTool>;
+}
+
+export interface BoundTool {
+  readonly isInstant: boolean;
+  run(context: ToolContext): Promise<ToolEnding>;
+}
+
+export type Tools = ReadonlyMap<string, Tool>;
+
+export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
+  return {
+    name: definition.name,
+    description: definition.description,
+    input: definition.input,
+    bind(value) {
+      const parsed = parse(definition.input, value, "input");
+      if (!parsed.ok) return parsed;
+      const input = parsed.value;
+      return {
+        ok: true,
+        value: {
+          isInstant: definition.isInstant(input),
+          run: (context) => definition.run(input, context),
+        },
+      };
+    },
+  };
 }

@@ -47,6 +47,7 @@ const broken: [rule: string, file: string, code: string][] = [
   ["engine-side-without-temporal", "src/providers/docker/bad-temporal.ts", 'import "@temporalio/activity";'],
   ["engine-side-without-temporal", "src/tools/bad-temporal.ts", 'import "@temporalio/common";'],
   ["provider-interface-knows-contract-only", "src/providers/errors.ts", 'import "./docker/good.js";'],
+  ["provider-interface-knows-contract-only", "src/providers/registry.ts", 'import "./docker/good.js";'],
   ["tools-work-over-the-interface", "src/tools/bad-engine.ts", 'import "../providers/docker/good.js";'],
   ["exec-works-over-the-interface", "src/exec/bad-tool.ts", 'import "../tools/good.js";'],
   ["artifacts-know-contract-only", "src/artifacts/bad-provider.ts", 'import "../providers/provider.js";'],
@@ -70,14 +71,14 @@ const allowed: [file: string, code: string][] = [
     'import "@temporalio/activity"; import "../providers/provider.js"; import "../tools/good.js"; export type X = 1;',
   ],
   ["src/providers/provider.ts", 'import "../contract/good.js";'],
-  ["src/providers/registry.ts", 'import "./docker/good.js"; import "./just-bash/good.js";'],
+  ["src/host-secrets.ts", 'import type { X } from "./exec/good.js"; export type Y = X;'],
   [
     "src/providers/docker/good.ts",
     'import "execa"; import "node:fs"; import "../provider.js"; import "../../exec/good.js"; export type X = 1;',
   ],
   ["src/providers/just-bash/good.ts", 'import "just-bash"; import "../provider.js";'],
   ["src/tools/good.ts", 'import "zod"; import "../providers/provider.js"; export type X = 1;'],
-  ["src/exec/good.ts", 'import "../providers/provider.js";'],
+  ["src/exec/good.ts", 'import "../providers/provider.js"; export type X = 1;'],
   ["src/exec/cycle-end-bad.ts", 'import "./bad-cycle.js";'],
   ["src/artifacts/good.ts", 'import "../contract/good.js";'],
   [
@@ -93,7 +94,7 @@ const allowed: [file: string, code: string][] = [
   ],
   [
     "src/worker.ts",
-    'import "@temporalio/worker"; import "./activities/good.js"; import "./providers/registry.js"; import "./host-id.js";',
+    'import "@temporalio/worker"; import "./activities/good.js"; import "./providers/docker/good.js"; import "./host-id.js";',
   ],
   ["src/index.ts", 'import "./worker.js"; import "./client/good.js";'],
 ];

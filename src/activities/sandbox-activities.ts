@@ -1,0 +1,75 @@
+import type { ControlActivities, HostActivities } from "../contract/activities.js";
+import type { Handle } from "../contract/sandbox.js";
+import { hasCode } from "../providers/errors.js";
+import type { ActivityDeps } from "./activity-deps.js";
+import { inActivity } from "./in-activity.js";
+
+/** Somebody waits for a first start, so an engine that stays away is told after about 20 s of attempts. */
+const startAttempts = 8;
+
+/** Making and resuming, on the host's queue. */
+export function createBuildingActivities(deps: ActivityDeps): Omit<HostActivities, "followCall"> {
+  const { providers } = deps;
+  return {
+    prepareTemplate: ({ spec }) =>
+      inActivity({ finalAttempt: startAttempts }, (scope) =>
+        providers.get(spec.provider).prepare(spec, scope),
+      ),
+
+    startSandbox: ({ session, spec, generation, artifact }) =>
+      inActivity({ finalAttempt: startAttempts }, async (scope) => {
+        const request = { session, spec, generation, ...(artifact === undefined ? {} : { artifact }) };
+        try {
+          const handle = await providers.get(spec.provider).start(request, scope);
+          // The first call then finds an open channel.
+          deps.calls.pool.warm(handle);
+          return { status: "started", handle };
+        } catch (error) {
+          if (!hasCode(error, "template-not-provisioned")) throw error;
+          return { status: "template-not-provisioned", failure: error.toFailure() };
+        }
+      }),
+
+    resumeSandbox: ({ handle }) =>
+      inActivity({}, async (scope) => {
+        const resumed = await providers.get(handle.provider).resume(handle, scope);
+        deps.calls.pool.warm(resumed);
+        return resumed;
+      }),
+  };
+}
+
+/** Stopping and removing, on the control queue. */
+export function createEndingActivities(deps: ActivityDeps): Omit<ControlActivities, "killCall"> {
+  const { providers } = deps;
+  return {
+    stopSandbox: ({ handle, graceMs, acknowledged }) =>
+      inActivity({}, async (scope) => {
+        await forget(deps, handle, acknowledged);
+        await providers.get(handle.provider).stop(handle, { graceMs }, scope);
+      }),
+
+    removeSandbox: ({ session, provider, upToGeneration }) =>
+      inActivity({}, (scope) => providers.get(provider).remove({ session, upToGeneration }, scope)),
+
+    setNetworkPolicy: ({ handle, network }) =>
+      inActivity({}, (scope) => providers.get(handle.provider).setNetworkPolicy(handle, network, scope)),
+  };
+}
+
+/** A stopped sandbox keeps its files for days; the output of answered calls needn't be among them. */
+async function forget(
+  { calls }: ActivityDeps,
+  handle: Handle,
+  acknowledged: readonly string[],
+): Promise<void> {
+  const lease = calls.pool.peek(handle);
+  if (lease === undefined) return;
+  try {
+    await lease.channel.acknowledge(acknowledged);
+  } catch {
+    // Only room in the spool is at stake; the stop itself matters more.
+  } finally {
+    lease.release();
+  }
+}

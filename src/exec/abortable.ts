@@ -1,0 +1,41 @@
+import { ProviderError } from "../providers/errors.js";
+
+/** Timers can't hold more; a longer one would fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** The promise's result, or the signal's reason as soon as it aborts. What the promise does later is ignored. */
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => {
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => {
+      signal.removeEventListener("abort", onAbort);
+    });
+  });
+}
+
+/** Runs `work` for at most `timeoutMs`; then its signal aborts and the result is `unavailable`. */
+export async function bounded<T>(
+  options: { what: string; timeoutMs: number; signal: AbortSignal },
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController();
+  const timer = setTimeout(
+    () => {
+      deadline.abort(
+        new ProviderError("unavailable", `${options.what} did not answer within ${options.timeoutMs} ms`),
+      );
+    },
+    Math.min(options.timeoutMs, longestTimerMs),
+  );
+  const signal = AbortSignal.any([options.signal, deadline.signal]);
+  try {
+    signal.throwIfAborted();
+    return await abortable(work(signal), signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,106 @@
+import { parentPort } from "node:worker_threads";
+import { Bash, defineCommand } from "just-bash";
+import { outputBytes } from "./output-bytes.js";
+import { createSandboxFs } from "./sandbox-fs.js";
+import type { ThreadMessage, ThreadRequest, WindDown } from "./thread-protocol.js";
+
+/**
+ * Entry of a worker thread: runs one script at a time for its session. The thread may be terminated at any
+ * moment; whatever has to survive that is written by its parent.
+ */
+
+const port = parentPort;
+if (port === null) throw new Error("this module runs as a worker thread only");
+
+const unlimited = Number.MAX_SAFE_INTEGER;
+const windDownSite = "holdfast-wind-down";
+
+let windDown = (): void => undefined;
+
+port.on("message", (message: ThreadRequest | WindDown) => {
+  if ("type" in message) windDown();
+  else void execute(message);
+});
+post({ type: "ready" });
+
+async function execute(request: ThreadRequest): Promise<void> {
+  try {
+    post(await run(request));
+  } catch (error) {
+    post({ type: "failed", message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function run(request: ThreadRequest): Promise<ThreadMessage> {
+  const fs = createSandboxFs(request.root);
+  if (!(await isDirectory(request.cwd))) return { type: "refused", reason: "cwd-missing" };
+  const woundDown = new Promise<"wound-down">((resolve) => {
+    windDown = () => {
+      resolve("wound-down");
+    };
+  });
+  const bash = new Bash({
+    fs,
+    cwd: request.cwd,
+    env: request.env,
+    ...(request.network === "allow-all"
+      ? // The worker's own network is not the session's: its private addresses stay out of reach.
+        { network: { dangerouslyAllowFullInternetAccess: true, denyPrivateRanges: true } }
+      : {}),
+    customCommands: [interruptibleSleep(woundDown)],
+    executionLimits: {
+      // Time and memory are bounded from outside, by ending the thread; counts would end honest long loops.
+      maxCommandCount: unlimited,
+      maxLoopIterations: unlimited,
+      maxAwkIterations: unlimited,
+      maxSedIterations: unlimited,
+      maxJqIterations: unlimited,
+      // One less than what the wind-down asks for, so that it always exceeds it.
+      maxWorkUnits: unlimited - 1,
+      maxOutputSize: request.maxOutputBytes,
+      maxExecutionTimeMs: request.maxTimeMs,
+    },
+  });
+  const result = await bash.exec(request.script, { rawScript: true });
+  return {
+    type: "ended",
+    stdout: outputBytes(result.stdout),
+    stderr: outputBytes(withoutWindDown(result.stderr)),
+    exitCode: result.exitCode,
+  };
+
+  async function isDirectory(path: string): Promise<boolean> {
+    try {
+      return (await fs.stat(path)).isDirectory;
+    } catch {
+      // Missing, unreachable or leading out of the sandbox: to the command all the same, there is no such cwd.
+      return false;
+    }
+  }
+}
+
+/**
+ * `sleep` is what scripts wait in. When the call is wound down (timeout, kill) it ends the script by using up
+ * its budget: that, unlike the interpreter's abort, keeps what the script printed so far.
+ */
+function interruptibleSleep(woundDown: Promise<"wound-down">) {
+  return defineCommand("sleep", async (args, context) => {
+    const original = context.origCommand;
+    if (original === undefined) throw new Error("sleep: the built-in command is missing");
+    const first = await Promise.race([original(args), woundDown]);
+    if (first !== "wound-down") return first;
+    context.executionScope?.consumeWork(unlimited, windDownSite);
+    throw new Error("sleep: the script could not be ended");
+  });
+}
+
+/** The interpreter's own remark about the used-up budget is no output of the command. */
+function withoutWindDown(stderr: string): string {
+  const start = stderr.lastIndexOf(`bash: ${windDownSite}`);
+  return start < 0 ? stderr : stderr.slice(0, start);
+}
+
+function post(message: ThreadMessage): void {
+  const transfer = message.type === "ended" ? [message.stdout.buffer, message.stderr.buffer] : [];
+  port?.postMessage(message, transfer);
+}

@@ -1,0 +1,233 @@
+import { CancellationScope, condition } from "@temporalio/workflow";
+import type { CancelledBy } from "../../contract/call.js";
+import type { Failure } from "../../contract/refs.js";
+import type { Handle } from "../../contract/sandbox.js";
+import type { CallRecord } from "./call-book.js";
+import type { CallRunner } from "./call-runner.js";
+import { failureOf, isCancelled, toApplicationFailure } from "./failures.js";
+import { HostLost, onHost } from "./host-contact.js";
+import type { DeleteReason } from "./lifecycle.js";
+import { building, control, placement } from "./proxies.js";
+import type { SessionContext } from "./session-context.js";
+
+/** The long steps of a session's life. Each gives way to a delete, and none of them throws. */
+export interface Steps {
+  place(): Promise<void>;
+  start(): Promise<void>;
+  resume(): Promise<void>;
+  stop(wish: { graceMs: number; cancelQueued: boolean }): Promise<void>;
+  setNetwork(): Promise<void>;
+  /** Ends the calls and removes what was made. `done` only when the engine says it is gone. */
+  clean(by: CancelledBy, failure?: Failure): Promise<"done" | "left-to-reaper">;
+}
+
+/** A delete takes 30 s at most, also on a host that doesn't answer: these three together. */
+const settleMs = 5_000;
+const killMs = 6_000;
+const removeMs = 18_000;
+
+/** After its grace a stopped call is killed; this long the stop waits for the kill to be confirmed. */
+const stopKillMs = 15_000;
+
+export function createSteps(context: SessionContext, runner: CallRunner): Steps {
+  const { state } = context;
+  const { belongings } = state;
+
+  async function place(): Promise<void> {
+    const pinned = pinnedHost(belongings.spec);
+    await givingWay(
+      () => placement(pinned).placeSession({ session: belongings.session, spec: belongings.spec }),
+      (placed) => {
+        belongings.placement = placed;
+        if (belongings.artifact?.hostId !== placed.hostId) delete belongings.artifact;
+        state.apply({
+          type: "placed",
+          timeouts: placed.spec.timeouts,
+          onLost: placed.spec.onLost,
+        });
+      },
+    );
+  }
+
+  async function start(): Promise<void> {
+    await givingWay(makeSandbox, (handle) => {
+      belongings.handle = handle;
+      belongings.background = [];
+      state.apply({ type: "started" });
+    });
+  }
+
+  /** The warm path is one activity: only a host that lacks the template prepares it. */
+  async function makeSandbox(): Promise<Handle> {
+    const { session, placement: placed, artifact } = belongings;
+    if (placed === undefined) throw new Error("the session has no host yet");
+    const { spec, hostId } = placed;
+    const request = { session, spec, generation: state.lifecycle.generation };
+    const host = building(hostId, spec.timeouts.startMs);
+    const warm = await onHost(context, () =>
+      host.startSandbox(artifact ? { ...request, artifact } : request),
+    );
+    if (warm.status === "started") return warm.handle;
+    const prepared = await onHost(context, () => host.prepareTemplate({ session, spec }));
+    belongings.artifact = prepared;
+    const cold = await onHost(context, () => host.startSandbox({ ...request, artifact: prepared }));
+    if (cold.status === "started") return cold.handle;
+    throw toApplicationFailure(cold.failure);
+  }
+
+  async function resume(): Promise<void> {
+    const { handle, placement: placed } = belongings;
+    if (handle === undefined || placed === undefined) throw new Error("nothing to resume");
+    state.apply({ type: "resuming" });
+    await givingWay(
+      () =>
+        onHost(context, () =>
+          building(handle.hostId, placed.spec.timeouts.startMs).resumeSandbox({
+            handle,
+            spec: placed.spec,
+          }),
+        ),
+      (resumed) => {
+        belongings.handle = resumed;
+        belongings.background = [];
+        state.apply({ type: "started" });
+      },
+    );
+  }
+
+  async function stop(wish: { graceMs: number; cancelQueued: boolean }): Promise<void> {
+    state.apply({ type: "stopping" });
+    if (wish.cancelQueued) cancelAll(state.calls.queued(), "stop");
+    if (wish.graceMs > 0 && state.calls.running().length > 0) {
+      await condition(() => state.calls.running().length === 0 || context.isEndDue(), wish.graceMs);
+    }
+    if (!context.isEndDue()) await killRunning("stop", stopKillMs);
+    // A call may have reported in the meantime that there is nothing left to stop.
+    if (context.isEndDue() || state.lifecycle.status !== "stopping") return;
+    const { handle } = belongings;
+    if (handle === undefined) throw new Error("nothing to stop");
+    await givingWay(
+      () =>
+        onHost(context, () =>
+          control(handle.hostId).stopSandbox({
+            handle,
+            graceMs: Math.min(wish.graceMs, 10_000),
+            acknowledged: state.acknowledge.map((entry) => entry.callId),
+          }),
+        ),
+      () => {
+        state.acknowledge = [];
+        belongings.background = [];
+        state.apply({ type: "stopped" });
+      },
+    );
+  }
+
+  async function setNetwork(): Promise<void> {
+    const { handle } = belongings;
+    const { network } = state.lifecycle.wanted;
+    state.apply({ type: "network-set" });
+    if (handle === undefined || network === undefined) return;
+    try {
+      belongings.handle = await onHost(context, () =>
+        control(handle.hostId).setNetworkPolicy({ handle, network }),
+      );
+      belongings.network = network;
+    } catch (error) {
+      // The policy stays as it was, the session goes on; whoever asked sees it among the rejected.
+      state.reject(error instanceof HostLost ? error.failure : failureOf(error));
+    }
+  }
+
+  async function clean(by: CancelledBy, failure?: Failure): Promise<"done" | "left-to-reaper"> {
+    if (failure === undefined) {
+      cancelAll(state.calls.queued(), by);
+      await killRunning(by, killMs);
+    }
+    for (const record of [...state.calls.queued(), ...state.calls.running()]) {
+      runner.abandon(record, {
+        outcome: failure === undefined ? { kind: "cancelled", by } : givenUp(record, failure),
+      });
+    }
+    return removeSandbox();
+  }
+
+  async function removeSandbox(): Promise<"done" | "left-to-reaper"> {
+    const { placement: placed, session, handle } = belongings;
+    if (placed === undefined) return "done";
+    try {
+      await control(placed.hostId, { scheduleToCloseMs: removeMs }).removeSandbox({
+        session,
+        provider: placed.spec.provider,
+        upToGeneration: state.lifecycle.generation,
+        ...(handle === undefined ? {} : { handle }),
+      });
+      return "done";
+    } catch {
+      // The host doesn't answer, or can't remove it now: its reaper does, because this workflow is closed.
+      return "left-to-reaper";
+    }
+  }
+
+  async function killRunning(by: CancelledBy, patienceMs: number): Promise<void> {
+    if (state.calls.running().length === 0) return;
+    cancelAll(state.calls.running(), by);
+    await condition(() => state.calls.running().length === 0, patienceMs);
+    for (const record of state.calls.running()) {
+      runner.abandon(record, { outcome: { kind: "cancelled", by } });
+    }
+  }
+
+  function cancelAll(records: readonly CallRecord[], by: CancelledBy): void {
+    for (const record of [...records]) runner.cancel(record, by);
+  }
+
+  /**
+   * Runs a step until it is done or a delete is due. Then the step is cancelled and has a moment to clean up
+   * after itself; what it makes later still is removed by its own host, or by the reaper.
+   */
+  async function givingWay<T>(step: () => Promise<T>, onDone: (value: T) => void): Promise<void> {
+    const scope = new CancellationScope();
+    const progress = { isSettled: false };
+    const work = scope
+      .run(step)
+      .then(onDone, failed)
+      .then(() => {
+        progress.isSettled = true;
+      });
+    context.alarm.arm(state.lifecycle.createdAtMs + state.lifecycle.timeouts.maxLifetimeMs);
+    await condition(() => progress.isSettled || context.isEndDue());
+    if (progress.isSettled) return work;
+    scope.cancel();
+    await condition(() => progress.isSettled, settleMs);
+  }
+
+  function failed(error: unknown): void {
+    if (isCancelled(error)) return;
+    if (error instanceof HostLost) {
+      state.apply({ type: "lost", failure: error.failure, host: true });
+      return;
+    }
+    const failure = failureOf(error);
+    state.apply({ type: failure.code === "session-lost" ? "lost" : "failed", failure });
+  }
+
+  return { place, start, resume, stop, setNetwork, clean };
+}
+
+/** A call that never ran gets the session's failure; one that ran is lost with its sandbox. */
+function givenUp(record: CallRecord, failure: Failure) {
+  return record.status === "running"
+    ? ({ kind: "lost", reason: failure.message } as const)
+    : ({ kind: "error", error: failure } as const);
+}
+
+/** The spec isn't checked yet, so this takes nothing for granted. */
+function pinnedHost(spec: unknown): string | undefined {
+  if (typeof spec !== "object" || spec === null) return undefined;
+  const { host } = spec as { host?: unknown };
+  return typeof host === "string" && host.length > 0 && host.length <= 200 ? host : undefined;
+}
+
+export const cancelledBy = (reason: DeleteReason): CancelledBy =>
+  reason === "workflow-cancel" ? "workflow-cancel" : "delete";
