@@ -33,7 +33,10 @@ const meanings: readonly Meaning[] = [
     code: "not-found",
     hint: "Check the image's name, or pull it on this host first.",
   },
-  { pattern: /invalid reference format|invalid .*image/i, code: "invalid-request" },
+  {
+    pattern: /invalid reference format|invalid .*image|range of cpus|memory limit allowed|pids limit/i,
+    code: "invalid-request",
+  },
   { pattern: /is already in use by|already in use/i, code: "conflict" },
   {
     pattern: /is paused/i,
