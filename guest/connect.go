@@ -3,12 +3,18 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
-	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"holdfast/guest/internal/spool"
+)
+
+const (
+	// bridgeThreads: two that block, and a few for the runtime. Like the supervisor, the bridge must not need a new
+	// thread at the limit of processes, or the host loses its channel just then.
+	bridgeThreads = 6
+	bridgeBytes   = 256 * 1024
 )
 
 // connect is a pipe between a host and the supervisor, nothing more.
@@ -20,31 +26,59 @@ func connect(arguments []string) int {
 		fmt.Fprint(os.Stderr, usage)
 		return exitUsage
 	}
-	connection, err := dial(spool.Socket(*dir), time.Duration(*waitMs)*time.Millisecond)
+	startThreads(bridgeThreads)
+	socket, err := dial(spool.Socket(*dir), time.Duration(*waitMs)*time.Millisecond)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "holdfast-guest: no supervisor reachable:", err)
 		return exitUnavailable
 	}
 	ended := make(chan struct{}, 2)
-	go func() {
-		// Errors are the other side's end: whoever is left finds out by the end of the stream.
-		_, _ = io.Copy(connection, os.Stdin)
-		ended <- struct{}{}
-	}()
-	go func() {
-		_, _ = io.Copy(os.Stdout, connection)
-		ended <- struct{}{}
-	}()
+	go func() { bridge(syscall.Stdin, socket); ended <- struct{}{} }()
+	go func() { bridge(socket, syscall.Stdout); ended <- struct{}{} }()
 	<-ended
 	return 0
 }
 
-func dial(path string, wait time.Duration) (*net.UnixConn, error) {
+// dial returns a blocking descriptor: each direction has its thread, and nothing else goes on here.
+func dial(path string, wait time.Duration) (int, error) {
+	socket, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
 	for until := time.Now().Add(wait); ; {
-		connection, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-		if err == nil || time.Now().After(until) {
-			return connection, err
+		err := syscall.Connect(socket, &syscall.SockaddrUnix{Name: path})
+		if err == nil {
+			return socket, nil
+		}
+		if time.Now().After(until) {
+			return -1, fmt.Errorf("%s: %w", path, err)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// bridge moves bytes until one side ends. An error is the other side's end: whoever is left finds out by the end of
+// its stream. Not splice(2): while it waits for the socket it keeps the reader out of the pipe.
+func bridge(from, to int) {
+	buffer := make([]byte, bridgeBytes)
+	for {
+		n, err := syscall.Read(from, buffer)
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || n == 0 || !writeAll(to, buffer[:n]) {
+			return
+		}
+	}
+}
+
+func writeAll(to int, content []byte) bool {
+	for len(content) > 0 {
+		n, err := syscall.Write(to, content)
+		if err != nil && err != syscall.EINTR {
+			return false
+		}
+		content = content[max(n, 0):]
+	}
+	return true
 }

@@ -1,13 +1,15 @@
 package process
 
 import (
-	"slices"
 	"syscall"
 	"time"
 )
 
 // confirmWithin bounds the KILL rounds. What survives them hangs in the kernel, or breeds faster than it dies.
 const confirmWithin = 10 * time.Second
+
+// plainRounds of KILL are enough for all but fork bombs.
+const plainRounds = 1
 
 // Target is everything of one call: its first process (which has no token in its first moments) and all that
 // carries its token. Tokens for which Stray says true belong to nobody and go as well.
@@ -29,7 +31,11 @@ func (r *Reaper) End(target Target, grace time.Duration) bool {
 			}
 		}
 	}
-	for until := time.Now().Add(confirmWithin); time.Now().Before(until); {
+	until := time.Now().Add(confirmWithin)
+	for round := 0; time.Now().Before(until); round++ {
+		if round >= plainRounds {
+			r.freeze(target, until)
+		}
 		if r.each(target, syscall.SIGKILL) == 0 && r.count(target) == 0 {
 			return true
 		}
@@ -38,38 +44,60 @@ func (r *Reaper) End(target Target, grace time.Duration) bool {
 	return false
 }
 
-// each signals whoever is there and says how many that were.
-func (r *Reaper) each(target Target, numbers ...syscall.Signal) int {
-	found := r.find(target)
-	for _, process := range found {
-		for _, number := range numbers {
-			if process.PID == target.PID {
-				r.signal(process.PID, number)
-			} else {
-				signalMarked(process.PID, process.Token, number)
+// freeze stops whatever breeds: a killed process makes room for the next fork, a stopped one keeps its place, so
+// that at the limit of processes nothing new appears and a look at all of them is complete.
+func (r *Reaper) freeze(target Target, until time.Time) {
+	stopped := map[int]bool{}
+	for fresh := true; fresh && time.Now().Before(until); {
+		fresh = false
+		r.find(target, func(process Found) {
+			if !stopped[process.PID] {
+				stopped[process.PID], fresh = true, true
+				r.send(target, process, syscall.SIGSTOP)
 			}
-		}
+		})
 	}
-	return len(found)
 }
 
-func (r *Reaper) count(target Target) int { return len(r.find(target)) }
-
-func (r *Reaper) find(target Target) []Found {
-	marked, err := Scan()
-	if err != nil {
-		// No view of the processes: say that something is there, so that nobody takes this for "all ended".
-		marked = []Found{{PID: target.PID, Token: target.Token}}
-	}
-	found := slices.DeleteFunc(marked, func(process Found) bool {
-		stray := target.Stray != nil && target.Stray(process.Token)
-		return process.Token != target.Token && process.PID != target.PID && !stray
+// each signals whoever is there and says how many that were.
+func (r *Reaper) each(target Target, numbers ...syscall.Signal) int {
+	return r.find(target, func(process Found) {
+		for _, number := range numbers {
+			r.send(target, process, number)
+		}
 	})
-	listed := slices.ContainsFunc(found, func(process Found) bool { return process.PID == target.PID })
-	if !listed && r.lives(target.PID) {
-		found = append(found, Found{PID: target.PID, Token: target.Token})
+}
+
+func (r *Reaper) send(target Target, process Found, number syscall.Signal) {
+	if process.PID == target.PID {
+		r.signal(process.PID, number)
+		return
 	}
-	return found
+	signalMarked(process.PID, process.Token, number)
+}
+
+func (r *Reaper) count(target Target) int { return r.find(target, func(Found) {}) }
+
+// find hands out each process of the target and counts them.
+func (r *Reaper) find(target Target, take func(Found)) int {
+	count, first := 0, false
+	err := visit(func(process Found) {
+		stray := target.Stray != nil && target.Stray(process.Token)
+		if process.Token == target.Token || process.PID == target.PID || stray {
+			count++
+			first = first || process.PID == target.PID
+			take(process)
+		}
+	})
+	if !first && r.lives(target.PID) {
+		count++
+		take(Found{PID: target.PID, Token: target.Token})
+	}
+	if err != nil {
+		// No view of the processes: something may be there, and nobody must take this for "all ended".
+		count++
+	}
+	return count
 }
 
 func (r *Reaper) lives(pid int) bool {

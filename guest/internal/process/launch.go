@@ -96,36 +96,39 @@ func (r *Reaper) Prepare(command Command) (*Process, error) {
 		}
 		return nil, fault.New(fault.CannotStart, "start a process: %v", err)
 	}
-	return &Process{PID: pid, Exit: exit, Stdout: all.parent[0], Stderr: all.parent[1],
-		release: all.parent[2], status: all.parent[3]}, nil
+	return &Process{PID: pid, Exit: exit, Stdout: all.parent[2], Stderr: all.parent[3],
+		release: all.parent[0], status: all.parent[1]}, nil
 }
 
-// open fills child (in the trampoline's order) and parent (stdout, stderr, release, status).
+// open fills child (in the trampoline's order) and parent (release, status, stdout, stderr).
 func (e *ends) open(command Command) error {
 	content, err := json.Marshal(order{command.Cwd, command.Env, command.Token, command.KeepPrivileges})
 	if err != nil {
 		return err
 	}
-	null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
+	for range 3 {
+		null, err := syscall.Open(os.DevNull, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		e.child = append(e.child, null)
+	}
+	if err := command.As.Do(func() error { return e.sealed("script", command.Script) }); err != nil {
 		return err
 	}
-	e.child = append(e.child, null)
-	err = command.As.Do(func() error {
+	// These belong to root: a sibling of the command must not open them through /proc and speak for it.
+	if err := errors.Join(e.pipe("release", true), e.pipe("status", false), e.sealed("order", content)); err != nil {
+		return err
+	}
+	return command.As.Do(func() error {
 		for _, name := range []string{"stdout", "stderr"} {
 			if err := e.pipe(name, false); err != nil {
 				return err
 			}
 			sys.GrowPipe(e.child[len(e.child)-1], pipeBytes)
 		}
-		return e.sealed("script", command.Script)
+		return nil
 	})
-	// These two belong to root: a sibling of the command must not open them through /proc and speak for it.
-	err = errors.Join(err, e.pipe("release", true), e.pipe("status", false))
-	if err != nil {
-		return err
-	}
-	return command.As.Do(func() error { return e.sealed("order", content) })
 }
 
 func (e *ends) sealed(name string, content []byte) error {
@@ -156,19 +159,16 @@ func (e *ends) pipe(name string, toChild bool) error {
 	return nil
 }
 
-// Release lets the process become the shell and says whether it did.
+// Release lets the process become the shell and says why it did not.
 func (p *Process) Release() *fault.Fault {
 	defer p.status.Close()
-	_, writeErr := p.release.Write([]byte{1})
-	closeErr := p.release.Close()
-	if err := p.status.SetReadDeadline(time.Now().Add(startWithin)); err != nil {
-		return fault.From(err, "wait for the command's start")
+	_, err := p.release.Write([]byte{1})
+	err = errors.Join(err, p.release.Close(), p.status.SetReadDeadline(time.Now().Add(startWithin)))
+	content, readErr := io.ReadAll(io.LimitReader(p.status, 8*1024))
+	if failure := readStatus(content); failure != nil || readErr == nil {
+		return failure
 	}
-	content, err := io.ReadAll(io.LimitReader(p.status, 8*1024))
-	if err != nil || len(content) > 0 {
-		return startFailure(content, errors.Join(err, writeErr, closeErr))
-	}
-	return nil
+	return fault.New(fault.CannotStart, "the command's first process is stuck: %v", errors.Join(err, readErr))
 }
 
 // Abandon ends a process that must not start after all.
@@ -176,11 +176,4 @@ func (p *Process) Abandon() {
 	for _, file := range []*os.File{p.release, p.status, p.Stdout, p.Stderr} {
 		_ = file.Close()
 	}
-}
-
-func startFailure(content []byte, err error) *fault.Fault {
-	if len(content) > 0 {
-		return readFailure(content)
-	}
-	return fault.New(fault.CannotStart, "the command's first process did not get to its start: %v", err)
 }

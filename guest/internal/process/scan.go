@@ -22,28 +22,35 @@ type Found struct {
 
 // Scan lists all live processes that carry a token. It needs no fork and no new thread.
 func Scan() ([]Found, error) {
+	var found []Found
+	err := visit(func(one Found) { found = append(found, one) })
+	return found, err
+}
+
+// visit hands out each process as soon as it is seen: among many that fight for the processor, a signal must not
+// wait for the rest of the look.
+func visit(take func(Found)) error {
 	proc, err := os.Open("/proc")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer proc.Close()
 	names, err := proc.Readdirnames(-1)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	self := os.Getpid()
 	buffer := make([]byte, 8*1024)
-	var found []Found
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil || pid == self {
 			continue
 		}
 		if token := tokenOf(name, buffer); token != Unmarked && alive(name, buffer) {
-			found = append(found, Found{pid, token})
+			take(Found{pid, token})
 		}
 	}
-	return found, nil
+	return nil
 }
 
 var tokenLine = []byte("Max realtime timeout")
