@@ -105,9 +105,9 @@ func (r *Replacement) Size() int64 { return r.size }
 // Created says whether there was no such file.
 func (r *Replacement) Created() bool { return r.target.found < 0 }
 
-// Commit puts the content in place. Before runs just before, with the path of what will be gone afterwards.
-func (r *Replacement) Commit(before func(scrap string) error) error {
-	return r.view.as.Do(func() error {
+// Settle ends the content. The path it returns is there until Commit, and gone afterwards.
+func (r *Replacement) Settle() (scrap string, err error) {
+	err = r.view.as.Do(func() error {
 		if err := r.file.Chmod(os.FileMode(r.mode)); err != nil {
 			return fault.From(err, r.path)
 		}
@@ -118,9 +118,15 @@ func (r *Replacement) Commit(before func(scrap string) error) error {
 		if err != nil {
 			return fault.From(err, r.path)
 		}
-		if err := before(filepath.Join(dir, r.scrap)); err != nil {
-			return err
-		}
+		scrap = filepath.Join(dir, r.scrap)
+		return nil
+	})
+	return scrap, err
+}
+
+// Commit puts settled content in place.
+func (r *Replacement) Commit() error {
+	return r.view.as.Do(func() error {
 		if err := syscall.Renameat(r.target.dir, r.scrap, r.target.dir, r.target.name); err != nil {
 			return fault.From(err, r.path).OnField("path")
 		}

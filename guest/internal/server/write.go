@@ -72,17 +72,22 @@ func (r *request) replace(asked *writeAsked, recording *call.Recording) (record 
 		return record, err
 	}
 	record = call.Record{Created: target.Created(), SizeBytes: target.Size()}
+	scrap, err := target.Settle()
+	if err != nil {
+		return record, err
+	}
 	if recording == nil {
-		return record, target.Commit(func(string) error { return nil })
+		return record, target.Commit()
 	}
 	record.Result = asked.Record.Result
-	err = target.Commit(func(scrap string) error {
-		return recording.Intend(call.Intent{Record: record, Scrap: scrap, AsRoot: asked.As == "root"})
-	})
-	if err == nil {
-		recording.Done(record)
+	if err := recording.Intend(call.Intent{Record: record, Scrap: scrap, AsRoot: asked.As == "root"}); err != nil {
+		return record, fault.From(err, "record the write")
 	}
-	return record, err
+	if err := target.Commit(); err != nil {
+		return record, err
+	}
+	recording.Done(record)
+	return record, nil
 }
 
 func (r *request) receive(target *files.Replacement) error {
