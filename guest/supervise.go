@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -59,6 +60,9 @@ func guard(sessionUser, dir string, maxBytes int64) error {
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
 	startThreads(spareThreads)
 	syscall.Umask(0o022)
+	if err := keepDescriptors(); err != nil {
+		return fmt.Errorf("keep inherited descriptors from commands: %w", err)
+	}
 	account, err := user.Find(sessionUser)
 	if err != nil {
 		return err
@@ -97,6 +101,20 @@ func guard(sessionUser, dir string, maxBytes int64) error {
 	_ = listener.Close()
 	calls.Stop(stopGrace)
 	syscall.Sync()
+	return nil
+}
+
+// keepDescriptors keeps what the guest itself inherited: no command gets a descriptor it wasn't meant to have.
+func keepDescriptors() error {
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
 	return nil
 }
 

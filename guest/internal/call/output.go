@@ -96,14 +96,13 @@ func (o *output) store(content []byte) error {
 	if len(content) == 0 {
 		return nil
 	}
-	if err := o.call.calls.spool.Grow(len(content)); err != nil {
-		return err
-	}
-	n, err := o.file.Write(content)
-	if n < len(content) {
-		o.call.calls.spool.Shrink(len(content) - n)
-	}
+	fits := o.call.calls.spool.Grow(len(content))
+	n, err := o.file.Write(content[:fits])
+	o.call.calls.spool.Shrink(fits - n)
 	o.call.grew(o.index, n)
+	if err == nil && fits < len(content) {
+		return spool.ErrFull
+	}
 	return err
 }
 

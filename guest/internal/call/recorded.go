@@ -122,6 +122,11 @@ func maybe(err error, call *Call) *fault.Fault {
 // Intend is the last step before the file is replaced.
 func (r *Recording) Intend(intent Intent) error { return r.call.entry.WriteIntent(intent) }
 
+// Withdraw takes the intent back: the file was not replaced.
+func (r *Recording) Withdraw() {
+	r.calls.warn("withdraw the write of "+r.call.id, r.call.entry.DropIntent())
+}
+
 // Done makes the record durable. A failure is no failure of the write: the intent tells the same.
 func (r *Recording) Done(record Record) {
 	r.calls.warn("record the write of "+r.call.id, r.call.entry.WriteRecord(record))

@@ -84,6 +84,8 @@ func (r *request) replace(asked *writeAsked, recording *call.Recording) (record 
 		return record, fault.From(err, "record the write")
 	}
 	if err := target.Commit(); err != nil {
+		// Before the scrap goes: an intent without a scrap means that the write happened.
+		recording.Withdraw()
 		return record, err
 	}
 	recording.Done(record)

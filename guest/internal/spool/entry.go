@@ -66,6 +66,9 @@ func (e *Entry) WriteIntent(intent any) error {
 	return e.replace("intent.tmp", "intent.json", content)
 }
 
+// DropIntent takes it back.
+func (e *Entry) DropIntent() error { return os.Remove(filepath.Join(e.dir, "intent.json")) }
+
 // ReadRecord finds what WriteRecord left.
 func (e *Entry) ReadRecord(into any) error { return e.read("exit.json", into) }
 

@@ -110,13 +110,15 @@ func (s *Spool) Buried(callID string) bool {
 	return err == nil
 }
 
-// Grow counts output. It fails when the spool would hold more than it may.
-func (s *Spool) Grow(bytes int) error {
-	if s.used.Add(int64(bytes)) > s.maxBytes {
-		s.used.Add(-int64(bytes))
-		return ErrFull
+// Grow says how much of the output still fits, and counts it.
+func (s *Spool) Grow(bytes int) int {
+	for {
+		used := s.used.Load()
+		fits := max(0, min(int64(bytes), s.maxBytes-used))
+		if s.used.CompareAndSwap(used, used+fits) {
+			return int(fits)
+		}
 	}
-	return nil
 }
 
 func (s *Spool) tomb(callID string) string { return filepath.Join(s.dir, "tombs", key(callID)) }
