@@ -83,6 +83,8 @@ func (b *sandbox) start() {
 	b.t.Helper()
 	b.process = exec.Command("/proc/self/exe", append([]string{"isolated", "supervise", "--spool", b.spool}, b.arguments...)...)
 	b.process.Stderr = os.Stderr
+	// With the race detector on, a race in the guest ends it, and with that the test.
+	b.process.Env = append(os.Environ(), "GORACE=halt_on_error=1")
 	b.process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	must(b.t, b.process.Start())
 }

@@ -93,10 +93,10 @@ func TestAnIdRunsOnce(t *testing.T) {
 	box := newSandbox(t)
 	first, second := box.connect(), box.connect()
 	request := command{id: "c", script: "echo x >> log; sleep 0.5; cat log"}
-	first.run(box, request)
-	answers := make(chan answer)
-	go func() { answers <- second.final(second.run(box, request)) }()
-	if got := <-answers; got.State != "attached" {
+	if got := first.final(first.run(box, request)); got.State != "started" {
+		t.Errorf("first run: %+v", got)
+	}
+	if got := second.final(second.run(box, request)); got.State != "attached" {
 		t.Errorf("second run: %+v", got)
 	}
 	for _, host := range []*host{first, second} {

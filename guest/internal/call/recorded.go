@@ -23,8 +23,9 @@ type Intent struct {
 	AsRoot bool   `json:"asRoot"`
 }
 
-// Unsettled decides an intent that an earlier guest left: whether the write happened.
-type Unsettled func(intent Intent) (happened bool, err error)
+// Unsettled decides an intent that an earlier guest left: whether the write happened. If not, drop removes what is
+// left of it.
+type Unsettled func(intent Intent) (happened bool, drop func() error, err error)
 
 // Recording is a write that is under way.
 type Recording struct {
@@ -98,7 +99,13 @@ func (c *Calls) settled(call *Call, unsettled Unsettled) (*Record, *fault.Fault)
 	if err := call.entry.ReadIntent(&intent); err != nil {
 		return nil, maybe(err, call)
 	}
-	happened, err := unsettled(intent)
+	happened, drop, err := unsettled(intent)
+	if err == nil && !happened {
+		// In this order: an intent without a scrap means that the write happened.
+		if err = call.entry.DropIntent(); err == nil {
+			err = drop()
+		}
+	}
 	if err != nil {
 		return nil, fault.From(err, "find out about the write of call "+call.id)
 	}

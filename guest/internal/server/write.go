@@ -146,15 +146,12 @@ func recorded(r *request) (work, error) {
 }
 
 // unsettled: the new content is still beside the file, or it has become the file.
-func (s *Server) unsettled(intent call.Intent) (bool, error) {
+func (s *Server) unsettled(intent call.Intent) (happened bool, drop func() error, err error) {
 	threads := s.Session
 	if intent.AsRoot {
 		threads = s.Root
 	}
 	view := files.NewView(threads, nil)
 	there, err := view.Exists(intent.Scrap)
-	if err != nil || !there {
-		return !there, err
-	}
-	return false, view.Drop(intent.Scrap)
+	return !there, func() error { return view.Drop(intent.Scrap) }, err
 }
