@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,6 +108,30 @@ func TestRestartKeepsAnswersAndLosesWhatRan(t *testing.T) {
 	}
 }
 
+func TestAClaimWithoutAStartMayStart(t *testing.T) {
+	box := newSandbox(t)
+	request := command{id: "c", script: "echo ran"}
+	box.connect().expect(box, request, "ran\n", exited(0))
+	box.kill()
+	// As if the guest had died right after the claim.
+	names, err := filepath.Glob(box.spool + "/calls/*/*")
+	must(t, err)
+	for _, name := range names {
+		if filepath.Base(name) != "claim.json" {
+			must(t, os.Remove(name))
+		}
+	}
+	box.start()
+	host := box.connect()
+	if _, got := host.follow("c", 0); got.Code != "not-found" {
+		t.Errorf("%+v", got)
+	}
+	if listed := host.ask(object{"op": "calls"}).payload; !strings.Contains(listed, `"state":"claimed"`) {
+		t.Errorf("%s", listed)
+	}
+	host.expect(box, request, "ran\n", exited(0))
+}
+
 func TestSigtermStopsInOrder(t *testing.T) {
 	box := newSandbox(t)
 	host := box.connect()
@@ -122,6 +147,11 @@ func TestSigtermStopsInOrder(t *testing.T) {
 	if got.End == nil || outcome(got.End) != `{"kind":"cancelled","by":"stop"}` || !strings.HasSuffix(streams["stdout"], "bye\n") {
 		t.Errorf("%q %+v", streams, got)
 	}
+}
+
+func TestTheLongestTimeoutIsNoTimeout(t *testing.T) {
+	box := newSandbox(t)
+	box.connect().expect(box, command{id: "c", script: "sleep 0.2", timeoutMs: 1<<53 - 1}, "", exited(0))
 }
 
 func TestStopRefusesNewCalls(t *testing.T) {

@@ -238,6 +238,7 @@ type command struct {
 	id, script, cwd string
 	env             string
 	timeout         time.Duration
+	timeoutMs       int64
 	limit           int64
 }
 
@@ -248,11 +249,14 @@ func (h *host) run(box *sandbox, c command) int64 {
 	if c.timeout == 0 {
 		c.timeout = time.Minute
 	}
+	if c.timeoutMs == 0 {
+		c.timeoutMs = c.timeout.Milliseconds()
+	}
 	if c.limit == 0 {
 		c.limit = 1 << 30
 	}
 	sum := sha256.Sum256([]byte(c.script))
-	return h.request(object{"op": "run", "callId": c.id, "cwd": c.cwd, "timeoutMs": c.timeout.Milliseconds(),
+	return h.request(object{"op": "run", "callId": c.id, "cwd": c.cwd, "timeoutMs": c.timeoutMs,
 		"outputLimitBytes": c.limit, "envBytes": len(c.env), "sha256": hex.EncodeToString(sum[:])}, []byte(c.env+c.script))
 }
 

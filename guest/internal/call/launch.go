@@ -1,6 +1,7 @@
 package call
 
 import (
+	"math"
 	"sync"
 	"syscall"
 	"time"
@@ -34,7 +35,8 @@ func (c *Call) launch(request *Request) *fault.Fault {
 		c.finish(*reason, false)
 		return nil
 	}
-	timer := time.AfterFunc(time.Duration(request.TimeoutMs)*time.Millisecond, func() {
+	// More milliseconds than a Duration holds would be a timer that fires at once.
+	timer := time.AfterFunc(time.Duration(min(request.TimeoutMs, math.MaxInt64/1_000_000))*time.Millisecond, func() {
 		c.terminate(Outcome{Kind: "timed-out", TimeoutMs: request.TimeoutMs}, termGrace)
 	})
 	var pumps sync.WaitGroup

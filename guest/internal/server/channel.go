@@ -55,7 +55,7 @@ func (c *channel) serve() {
 		}
 		if errors.Is(err, frame.ErrMalformed) {
 			// Best effort: a host that sends garbage may not read either.
-			_ = c.writer.Send(map[string]any{"type": "fatal", "code": fault.InvalidRequest, "message": err.Error()}, nil)
+			_ = c.writer.Send(fatal(fault.InvalidRequest, err.Error()), nil)
 		}
 		if err != nil {
 			return

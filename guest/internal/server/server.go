@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"holdfast/guest/internal/call"
+	"holdfast/guest/internal/fault"
+	"holdfast/guest/internal/frame"
 	"holdfast/guest/internal/user"
 )
 
@@ -57,6 +59,8 @@ func (s *Server) admit(connection net.Conn) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if len(s.channels) >= maxChannels {
+		// Best effort: whoever gets the end of the stream alone tries again as well.
+		_ = frame.NewWriter(connection).Send(fatal(fault.Busy, "too many channels are open"), nil)
 		return false
 	}
 	opened := newChannel(s, connection)
@@ -68,6 +72,10 @@ func (s *Server) admit(connection net.Conn) bool {
 		delete(s.channels, opened)
 	}()
 	return true
+}
+
+func fatal(code fault.Code, message string) any {
+	return map[string]any{"type": "fatal", "code": code, "message": message}
 }
 
 func (s *Server) hello() hello {
