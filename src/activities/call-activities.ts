@@ -1,10 +1,12 @@
 import type {
   CallDispatch,
   CallEnding,
+  CallStep,
   ControlActivities,
   FastActivities,
   HostActivities,
 } from "../contract/activities.js";
+import { limits } from "../contract/names.js";
 import { performCall } from "../exec/perform-call.js";
 import { tryInstant } from "../exec/try-instant.js";
 import { hasCode } from "../providers/errors.js";
@@ -17,12 +19,26 @@ const killGraceMs = 2_000;
 /** The fast path, as local activity. */
 export function createFastActivities(deps: ActivityDeps): FastActivities {
   return {
-    tryCall(dispatch) {
+    async tryCalls({ calls, acknowledged, ...common }) {
       // Workflow code can't know which host its task runs on; a wrong guess costs 2 ms.
-      if (dispatch.handle.hostId !== deps.hostId) return Promise.resolve({ status: "not-here" });
-      return tryInstant(dispatch, deps.calls);
+      if (common.handle.hostId !== deps.hostId) return calls.map(() => ({ status: "not-here" }));
+      const steps = await Promise.all(
+        calls.map((call, index) =>
+          tryInstant({ ...common, call, acknowledged: index === 0 ? acknowledged : [] }, deps.calls),
+        ),
+      );
+      return withinBatch(steps);
     },
   };
+}
+
+/** What doesn't fit any more is fetched by the host queue's activity: its record is still in the sandbox. */
+function withinBatch(steps: readonly CallStep[]): CallStep[] {
+  let bytes = 0;
+  return steps.map((step) => {
+    bytes += Buffer.byteLength(JSON.stringify(step));
+    return bytes <= limits.batchBytes ? step : { status: "running" };
+  });
 }
 
 /** Following, on the host's queue. */

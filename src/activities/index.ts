@@ -17,7 +17,7 @@ export type { ActivityDeps } from "./activity-deps.js";
 
 /** The activities by the queue that serves them; `contract/activities.ts` says what each may do. */
 export interface Activities {
-  /** `tryCall` runs as local activity of whoever runs the workflow, so it belongs to the shared queue's worker. */
+  /** `tryCalls` runs as local activity of whoever runs the workflow, so it belongs to the shared queue's worker. */
   readonly shared: SharedActivities & FastActivities;
   /** A pinned session is placed by its own host. */
   readonly host: HostActivities & SharedActivities;

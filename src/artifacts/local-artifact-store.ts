@@ -5,17 +5,24 @@ import { dirname, join } from "node:path";
 import type { ArtifactRef } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
 import type { ArtifactStore } from "./artifact-store.js";
+import { removeAbandoned } from "./remove-abandoned.js";
 import { storeError } from "./store-error.js";
 
 const chunkBytes = 256 * 1024;
 
 /**
  * Artifact store in a local (or shared) directory: `sha256/ab/<hash>` under it, and `tmp/` for what is being
- * written. A put that dies leaves a file in `tmp/` that no reader ever looks at.
+ * written. A put that dies leaves a file in `tmp/` that no reader ever looks at; a later process
+ * removes it when it is a week old.
  */
 export function createLocalArtifactStore({ directory }: { directory: string }): ArtifactStore {
+  let isTidied = false;
   return {
-    put: (content, options = {}) => put(directory, content, options.mimeType),
+    put: (content, options = {}) => {
+      if (!isTidied) void removeAbandoned(join(directory, "tmp"));
+      isTidied = true;
+      return put(directory, content, options.mimeType);
+    },
     get: (ref) => get(directory, ref),
     read: async (ref, { maxBytes }) => {
       if (ref.sizeBytes > maxBytes) throw tooLarge(ref, maxBytes);

@@ -9,7 +9,7 @@ import { isGone, isTransient, translateError } from "./translate-error.js";
 export interface WaitOptions {
   /** Resolves with the answer as it is after so long (`queued`, `running`). Default: waits until it is done. */
   readonly waitMs?: number;
-  /** Ends the waiting, never the call. */
+  /** Ends the waiting at once with the signal's reason, never the call. */
   readonly signal?: AbortSignal;
 }
 
@@ -55,11 +55,15 @@ async function waitForAnswer(
     try {
       await context.seen();
       if (target.held >= heldByUs) return await pollForAnswer(target, callId, until, wait.signal, request);
-      const answer = await update(target, callId, waitMs, request);
+      target.held++;
+      const answer = await update(target, { callId, waitMs, request, signal: wait.signal }).finally(
+        () => target.held--,
+      );
       trouble = undefined;
       request = undefined;
       if (isFinal(answer) || Date.now() >= until) return answer;
     } catch (error) {
+      wait.signal?.throwIfAborted();
       if (isGone(error)) return await answerAfterEnd(target, callId);
       const translated = translateError(error, asked);
       const busy = translated.code === "busy" && !isTransient(error);
@@ -86,24 +90,28 @@ async function waitForAnswer(
 const updateGraceMs = 10_000;
 
 async function update(
-  target: CallTarget,
-  callId: string,
-  waitMs: number,
-  request: CallRequest | undefined,
+  { context, handle }: CallTarget,
+  { callId, waitMs, request, signal }: UpdateRequest,
 ): Promise<Answer> {
-  const { callTool, awaitCall: awaitName } = messageNames;
   const [name, argument] =
-    request === undefined ? [awaitName, { callId, waitMs }] : [callTool, { ...request, waitMs }];
-  target.held++;
-  try {
-    return answerSchema.parse(
-      await target.context.connection.withDeadline(Date.now() + waitMs + updateGraceMs, () =>
-        target.handle.executeUpdate(name, { args: [argument] }),
-      ),
-    );
-  } finally {
-    target.held--;
-  }
+    request === undefined
+      ? [messageNames.awaitCall, { callId, waitMs }]
+      : [messageNames.callTool, { ...request, waitMs }];
+  const { connection } = context;
+  const send = (): Promise<unknown> => handle.executeUpdate(name, { args: [argument] });
+  const sendInTime = (): Promise<unknown> =>
+    connection.withDeadline(Date.now() + waitMs + updateGraceMs, send);
+  return answerSchema.parse(
+    await (signal === undefined ? sendInTime() : connection.withAbortSignal(signal, sendInTime)),
+  );
+}
+
+interface UpdateRequest {
+  readonly callId: string;
+  readonly waitMs: number;
+  /** Absent: the session has the call, and only its answer is waited for. */
+  readonly request: CallRequest | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 async function pollForAnswer(
@@ -138,7 +146,7 @@ async function pollForAnswer(
 
 /** The stored answer of a session that ended; the session's worker has to be up for it. */
 async function answerAfterEnd(target: CallTarget, callId: string): Promise<Answer> {
-  const answer = await queryCall(target, callId);
+  const answer = await queryCall(target, callId, `call session ${target.sessionId}`);
   if (answer !== null && isFinal(answer)) return answer;
   throw new HoldfastError(
     "closed",
@@ -149,10 +157,12 @@ async function answerAfterEnd(target: CallTarget, callId: string): Promise<Answe
   );
 }
 
-export async function queryCall(target: CallTarget, callId: string): Promise<Answer | null> {
-  const answer = await ask(target.context, `read call ${callId} of session ${target.sessionId}`, () =>
-    target.handle.query(queryNames.call, callId),
-  );
+export async function queryCall(
+  target: CallTarget,
+  callId: string,
+  what = `read call ${callId} of session ${target.sessionId}`,
+): Promise<Answer | null> {
+  const answer = await ask(target.context, what, () => target.handle.query(queryNames.call, callId));
   return answer === null || answer === undefined ? null : answerSchema.parse(answer);
 }
 

@@ -3,6 +3,7 @@ import type { ArtifactStore } from "../artifacts/artifact-store.js";
 import { createLocalArtifactStore } from "../artifacts/local-artifact-store.js";
 import { defaultTaskQueue } from "../contract/names.js";
 import { ask, type ClientContext } from "./client-context.js";
+import { isTransient, noServer } from "./translate-error.js";
 import { createSessions, type Sessions } from "./sessions.js";
 
 export interface HoldfastClientOptions extends Pick<ConnectionOptions, "tls" | "apiKey" | "metadata"> {
@@ -20,11 +21,20 @@ export interface HoldfastClientOptions extends Pick<ConnectionOptions, "tls" | "
   readonly patienceMs?: number;
 }
 
+export interface ServerFacts {
+  readonly address: string;
+  readonly serverVersion: string;
+  readonly namespace: string;
+  readonly namespaceId: string;
+  /** Workers seen on the shared queue in the last minutes. */
+  readonly workers: number;
+}
+
 export interface HoldfastClient {
   readonly sessions: Sessions;
   readonly artifacts: ArtifactStore | undefined;
   /** Who answers. Throws `unavailable` or `not-found` (the namespace), each with what to do. */
-  server(): Promise<{ address: string; serverVersion: string; namespace: string; namespaceId: string }>;
+  server(): Promise<ServerFacts>;
   close(): Promise<void>;
 }
 
@@ -49,13 +59,19 @@ export function createHoldfastClient(options: HoldfastClientOptions = {}): Holdf
     artifacts: store,
     server: () =>
       ask(context, "ask the server for its name", async () => {
-        const { serverVersion } = await connection.workflowService.getSystemInfo({});
-        const described = await connection.workflowService.describeNamespace({ namespace });
+        const { workflowService } = connection;
+        const { serverVersion } = await workflowService.getSystemInfo({});
+        const described = await workflowService.describeNamespace({ namespace });
+        const queue = await workflowService.describeTaskQueue({
+          namespace,
+          taskQueue: { name: context.taskQueue },
+        });
         return {
           address: context.address,
           serverVersion,
           namespace,
           namespaceId: described.namespaceInfo?.id ?? "",
+          workers: queue.pollers.length,
         };
       }),
     async close() {
@@ -79,9 +95,13 @@ function connectionOptions(options: HoldfastClientOptions): ConnectionOptions {
 const firstContactMs = 5_000;
 
 async function greet(connection: Connection): Promise<void> {
-  await connection.withDeadline(Date.now() + firstContactMs, () =>
-    connection.workflowService.getSystemInfo({}),
-  );
+  try {
+    await connection.withDeadline(Date.now() + firstContactMs, () =>
+      connection.workflowService.getSystemInfo({}),
+    );
+  } catch (error) {
+    throw isTransient(error) ? noServer(connection.options.address, error) : error;
+  }
 }
 
 function rememberSuccess(attempt: () => Promise<void>): () => Promise<void> {

@@ -1,4 +1,9 @@
-export { createHoldfastClient, type HoldfastClient, type HoldfastClientOptions } from "./holdfast-client.js";
+export {
+  createHoldfastClient,
+  type HoldfastClient,
+  type HoldfastClientOptions,
+  type ServerFacts,
+} from "./holdfast-client.js";
 export { HoldfastError } from "./holdfast-error.js";
 export type { WaitOptions } from "./call-tool.js";
 export type { SessionFilter, SessionListItem } from "./list-sessions.js";

@@ -95,9 +95,12 @@ export function createSession(
     stateSchema.parse(await askSession("read the state of", () => handle.query(queryNames.state)));
   const result = async (): Promise<SessionSummary> => {
     // Without a deadline: a session lives for days.
-    const summary: unknown = await handle.result().catch((error: unknown) => {
-      throw translateError(error, { what: `read the result of session ${sessionId}`, ...context });
-    });
+    const summary: unknown = await context
+      .seen()
+      .then(() => handle.result())
+      .catch((error: unknown) => {
+        throw translateError(error, { what: `read the result of session ${sessionId}`, ...context });
+      });
     return summarySchema.parse(summary);
   };
 
@@ -138,13 +141,13 @@ export function createSession(
 }
 
 /** The server says "not found" of a session that has ended, too. */
-async function closedOrNotFound(
-  { context, handle, sessionId }: CallTarget,
-  error: unknown,
-): Promise<unknown> {
+async function closedOrNotFound({ handle, sessionId }: CallTarget, error: unknown): Promise<unknown> {
   if (!(error instanceof HoldfastError) || error.code !== "not-found") return error;
-  const ended = await ask(context, `look for session ${sessionId}`, () => handle.describe());
-  return new HoldfastError("closed", `Session ${sessionId} has ended (${ended.status.name.toLowerCase()}).`, {
+  const described = await handle.describe().catch(() => undefined);
+  // Can't be described either: there is none, as the first error says.
+  if (described === undefined) return error;
+  const how = described.status.name.toLowerCase();
+  return new HoldfastError("closed", `Session ${sessionId} has ended (${how}).`, {
     hint: "Start a new session; `holdfast session list` shows the open ones.",
     cause: error,
   });

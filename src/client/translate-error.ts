@@ -27,6 +27,8 @@ export interface Asked {
 
 /** gRPC's status codes that mean something to us; the package's enum would be one more dependency. */
 export const grpcCode = {
+  /** What a deadline becomes when it passes between two tries. */
+  cancelled: 1,
   deadlineExceeded: 4,
   permissionDenied: 7,
   resourceExhausted: 8,
@@ -69,11 +71,7 @@ export function translateError(error: unknown, asked: Asked): HoldfastError {
   }
   switch (grpcStatus(error)) {
     case grpcCode.unavailable:
-      return fail(
-        "unavailable",
-        `no Temporal server answers on ${asked.address}`,
-        "Start one (`holdfast dev`), or name a running one by TEMPORAL_ADDRESS or --address.",
-      );
+      return noServer(asked.address, error);
     case grpcCode.permissionDenied:
     case grpcCode.unauthenticated:
       return fail(
@@ -91,6 +89,13 @@ export function translateError(error: unknown, asked: Asked): HoldfastError {
   }
   const said = error instanceof Error ? (error.cause ?? error) : error;
   return fail("internal", said instanceof Error ? said.message : String(said), "Look at the worker's log.");
+}
+
+export function noServer(address: string, cause: unknown): HoldfastError {
+  return new HoldfastError("unavailable", `No Temporal server answers on ${address}.`, {
+    hint: "Start one (`holdfast dev`), or name a running one by TEMPORAL_ADDRESS or --address.",
+    cause,
+  });
 }
 
 const workerHint =
@@ -132,7 +137,8 @@ export function isTransient(error: unknown): boolean {
 function isSilence(error: unknown): boolean {
   return (
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-    grpcStatus(error) === grpcCode.deadlineExceeded
+    grpcStatus(error) === grpcCode.deadlineExceeded ||
+    grpcStatus(error) === grpcCode.cancelled
   );
 }
 

@@ -37,7 +37,11 @@ export interface RollOverThresholds {
 
 /** As local activity, on whatever worker runs the workflow: for instants only. */
 export interface FastActivities {
-  tryCall(input: CallDispatch): Promise<CallStep>;
+  /**
+   * Tries all calls of a batch at once; one step for each, in order. One local activity for all, because the
+   * SDK delivers the ends of several in another grouping on replay than live.
+   */
+  tryCalls(input: CallBatch): Promise<CallStep[]>;
 }
 
 /** Host queue. Heartbeating; cancellation and worker shutdown only end the following, never the command. */
@@ -93,6 +97,10 @@ export interface CallDispatch {
   readonly outputBytes: number;
   /** Calls whose answers are durable by now: their spool entries may go. */
   readonly acknowledged: readonly string[];
+}
+
+export interface CallBatch extends Omit<CallDispatch, "call"> {
+  readonly calls: readonly CallDispatch["call"][];
 }
 
 /**

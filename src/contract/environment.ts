@@ -1,8 +1,15 @@
 import { z } from "zod";
 import { limits } from "./names.js";
 
-const utf8 = new TextEncoder();
-const utf8Bytes = (text: string): number => utf8.encode(text).length;
+/** By hand: workflow code, which imports the contract's types, is compiled without Node's and the DOM's. */
+function utf8Bytes(text: string): number {
+  let sizeBytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    sizeBytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return sizeBytes;
+}
 
 export const envNameSchema = z
   .string()

@@ -75,6 +75,8 @@ export const limits = {
   inlineInputBytes: 32 * 1024,
   /** All streams of one answer together; the rest goes to the artifact store. */
   answerBytes: 128 * 1024,
+  /** Answers of one batch on the fast path together: one payload in history, which the server limits. */
+  batchBytes: 512 * 1024,
   /** Answers to `state`, `call` and `calls`. */
   queryBytes: 256 * 1024,
   /** What a run hands to the next one at roll-over. */

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { HoldfastError } from "../client/holdfast-error.js";
 import { loadConfig, type HoldfastConfig } from "../config.js";
 import { findTemporalCli } from "./find-temporal-cli.js";
-import { freePort } from "./free-port.js";
+import { canListen, freePort } from "./free-port.js";
 import { spawnServer, type ServerProcess } from "./server-process.js";
 import { waitUntilHealthy } from "./wait-until-healthy.js";
 
@@ -57,6 +57,7 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
   const config = options.config ?? loadConfig();
   const cli = await findTemporalCli({ config, onProgress: options.onProgress, signal: options.signal });
   if (options.dbFilename !== undefined) await mkdir(dirname(options.dbFilename), { recursive: true });
+  for (const chosen of [options.port, options.uiPort]) await claim(chosen);
   for (let attempt = 1; ; attempt++) {
     const port = options.port ?? (await freePort());
     const uiPort = options.ui === true ? (options.uiPort ?? (await freePort())) : undefined;
@@ -85,12 +86,24 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
       };
     } catch (error) {
       await server.stop();
-      const portTaken = /address already in use|can't (bind|set \S* port)/i.test(server.logTail());
-      if (portTaken && options.port === undefined && options.uiPort === undefined && attempt < attempts)
-        continue;
-      throw startFailed(error, server, address, portTaken);
+      const unlucky = /address already in use|can't (bind|set \S* port)/i.test(server.logTail());
+      if (unlucky && attempt < attempts) continue;
+      throw startFailed(error, server, address);
     }
   }
+}
+
+/** The server of a process that was killed a moment ago needs a second or two to end. */
+const portPatienceMs = 5_000;
+
+async function claim(port: number | undefined): Promise<void> {
+  if (port === undefined || (await canListen(port, { patienceMs: portPatienceMs }))) return;
+  throw new HoldfastError("conflict", `Port ${port} of this machine is taken.`, {
+    field: "port",
+    hint:
+      "Choose another port, stop the program that listens there, or, if that is a Temporal server, use it: " +
+      `TEMPORAL_ADDRESS=127.0.0.1:${port}.`,
+  });
 }
 
 function serverArgs(options: DevServerOptions, port: number, uiPort: number | undefined): string[] {
@@ -107,17 +120,12 @@ function serverArgs(options: DevServerOptions, port: number, uiPort: number | un
   ];
 }
 
-function startFailed(error: unknown, server: ServerProcess, address: string, portTaken: boolean): unknown {
+function startFailed(error: unknown, server: ServerProcess, address: string): unknown {
   if (!(error instanceof Error) || error.name === "AbortError") return error;
   const said = server.logTail().trim().split("\n").slice(-5).join("\n  ");
   return new HoldfastError(
     "unavailable",
     `The Temporal dev server on ${address} did not start: ${error.message}${said === "" ? "" : `\n  ${said}`}`,
-    {
-      hint: portTaken
-        ? "Another program listens there: choose another port, or use that server by TEMPORAL_ADDRESS."
-        : "See the server's words above; `holdfast doctor` checks the surroundings.",
-      cause: error,
-    },
+    { hint: "See the server's words above; `holdfast doctor` checks the surroundings.", cause: error },
   );
 }

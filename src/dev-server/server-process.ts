@@ -47,7 +47,7 @@ export function spawnServer(options: {
   });
   const ended = child.then(async (result) => {
     // The watchdog outlives a server that ends by itself; while it lives, the group's id can't be another's.
-    if (pid !== undefined) signalGroup(pid, "SIGKILL");
+    if (pid !== undefined) await endGroup(pid);
     if (log !== undefined) await new Promise<void>((resolve) => log.end(resolve));
     return result.shortMessage ?? "it ended by itself (exit code 0)";
   });
@@ -74,11 +74,20 @@ export function spawnServer(options: {
   };
 }
 
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
+/** A killed process stays in the table until its new parent, init, has seen it: milliseconds where init works. */
+const reapPatienceMs = 2_000;
+
+async function endGroup(pid: number): Promise<void> {
+  const until = Date.now() + reapPatienceMs;
+  while (signalGroup(pid, "SIGKILL") && Date.now() < until) await sleep(10);
+}
+
+/** False when nothing is left of the group. */
+function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(-pid, signal);
+    return process.kill(-pid, signal);
   } catch (error) {
-    // Nothing is left of the group: what a stop is for.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
   }
 }

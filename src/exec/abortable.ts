@@ -17,25 +17,36 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Pr
   });
 }
 
+/** A signal that aborts with `reason` after a time, unless it is cleared before. */
+export function startDeadline(timeoutMs: number, reason: Error): { signal: AbortSignal; clear(): void } {
+  const controller = new AbortController();
+  const timer = setTimeout(
+    () => {
+      controller.abort(reason);
+    },
+    Math.min(timeoutMs, longestTimerMs),
+  );
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer);
+    },
+  };
+}
+
 /** Runs `work` for at most `timeoutMs`; then its signal aborts and the result is `unavailable`. */
 export async function bounded<T>(
   options: { what: string; timeoutMs: number; signal: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(
-    () => {
-      deadline.abort(
-        new ProviderError("unavailable", `${options.what} did not answer within ${options.timeoutMs} ms`),
-      );
-    },
-    Math.min(options.timeoutMs, longestTimerMs),
-  );
+  const { what, timeoutMs } = options;
+  const late = new ProviderError("unavailable", `${what} did not answer within ${timeoutMs} ms`);
+  const deadline = startDeadline(timeoutMs, late);
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   try {
     signal.throwIfAborted();
     return await abortable(work(signal), signal);
   } finally {
-    clearTimeout(timer);
+    deadline.clear();
   }
 }

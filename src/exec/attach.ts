@@ -51,7 +51,7 @@ export async function runToEnd(options: AttachOptions): Promise<CallEnd> {
 
 async function attachOnce(options: AttachOptions, delivered: Delivered): Promise<CallEnd> {
   const { request, signal, overdueMs = defaultOverdueMs } = options;
-  const lease = await openChannel(options);
+  const lease = await options.openChannel();
   try {
     const claiming = { what: "the sandbox", timeoutMs: overdueMs, signal };
     await bounded(claiming, () => lease.channel.run(request));
@@ -64,16 +64,6 @@ async function attachOnce(options: AttachOptions, delivered: Delivered): Promise
     throw error;
   } finally {
     lease.release();
-  }
-}
-
-/** When all channels are in use the call waits: it may be claimed already, and its answer must not be lost. */
-async function openChannel(options: AttachOptions): Promise<ChannelLease> {
-  try {
-    return await options.openChannel();
-  } catch (error) {
-    if (!hasCode(error, "busy")) throw error;
-    throw new ProviderError("unavailable", error.message, { cause: error });
   }
 }
 

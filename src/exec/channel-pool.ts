@@ -53,7 +53,7 @@ export function createChannelPool(options: ChannelPoolOptions): ChannelPool {
   const shutdown = new AbortController();
 
   function usable(handle: Handle): Entry | undefined {
-    const entry = entries.get(keyOf(handle));
+    const entry = entries.get(sandboxKey(handle));
     if (entry?.channel?.closed !== true) return entry;
     forget(entry);
     return undefined;
@@ -70,7 +70,7 @@ export function createChannelPool(options: ChannelPoolOptions): ChannelPool {
         return channel;
       },
     );
-    const entry: Entry = { key: keyOf(handle), opening, leases: 0, idleSinceMs: Date.now() };
+    const entry: Entry = { key: sandboxKey(handle), opening, leases: 0, idleSinceMs: Date.now() };
     entries.set(entry.key, entry);
     opening.then(
       (channel) => {
@@ -183,7 +183,7 @@ export function createChannelPool(options: ChannelPoolOptions): ChannelPool {
   };
 }
 
-/** A handle's `data` may change over a resume; sandbox and generation don't. */
-function keyOf(handle: Handle): string {
+/** Names one generation of a sandbox. A handle's `data` may change over a resume; sandbox and generation don't. */
+export function sandboxKey(handle: Handle): string {
   return JSON.stringify([handle.provider, handle.sandboxId, handle.generation.number, handle.generation.key]);
 }

@@ -1,5 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Handle } from "../contract/sandbox.js";
 import type { Files } from "../providers/channel.js";
-import type { ChannelLease } from "./channel-pool.js";
+import { hasCode } from "../providers/errors.js";
+import { abortable } from "./abortable.js";
+import type { ChannelLease, ChannelPool } from "./channel-pool.js";
 
 /** Where one call gets its channels from; the first one carries acknowledgements. */
 export interface ChannelSource {
@@ -23,6 +27,25 @@ export function createChannelSource(
       return lease;
     },
   };
+}
+
+/** Between two looks for a free channel: soon at first, and no burden on the worker in the end. */
+const waitMs = { first: 50, most: 1000 };
+
+/** A channel as soon as there is one: a call is never refused because others run at the moment. */
+export async function acquirePatiently(
+  pool: ChannelPool,
+  handle: Handle,
+  signal: AbortSignal,
+): Promise<ChannelLease> {
+  for (let wait = waitMs.first; ; wait = Math.min(2 * wait, waitMs.most)) {
+    try {
+      return await pool.acquire(handle, { signal });
+    } catch (error) {
+      if (!hasCode(error, "busy")) throw error;
+    }
+    await abortable(sleep(wait), signal);
+  }
 }
 
 /** File primitives that take the sandbox's channel for one operation each, so that none is held for long. */

@@ -2,8 +2,9 @@ import type { CallDispatch, CallEnding } from "../contract/activities.js";
 import type { FailureCode } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
 import { planCall, resolveInput } from "./call-plan.js";
-import { createChannelSource } from "./channel-source.js";
-import { runPlan, type CallDeps, type LiveOutput } from "./run-plan.js";
+import type { CallDeps, LiveOutput } from "./call-deps.js";
+import { acquirePatiently, createChannelSource } from "./channel-source.js";
+import { runPlan } from "./run-plan.js";
 
 /** Failures that concern the session and not the call. */
 const ofSession: readonly FailureCode[] = ["session-lost", "unavailable", "unreachable", "closed"];
@@ -32,7 +33,7 @@ export async function performCall(
     const input = await resolveInput(dispatch.call.input, deps.artifacts);
     const plan = planCall(dispatch.call, input, deps.tools);
     const source = createChannelSource(
-      () => deps.pool.acquire(dispatch.handle, { signal }),
+      () => acquirePatiently(deps.pool, dispatch.handle, signal),
       dispatch.acknowledged,
     );
     return await runPlan(plan, dispatch, { ...options, deps, source });

@@ -1,116 +1,77 @@
 import type { ArtifactStore } from "../artifacts/artifact-store.js";
 import type { CallDispatch, CallEnding } from "../contract/activities.js";
-import { defaultCallTimeoutMs, limits } from "../contract/names.js";
+import { limits } from "../contract/names.js";
 import type { ArtifactRef } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
-import type { Command, CommandEnd, Tools } from "../tools/tool.js";
-import { runToEnd } from "./attach.js";
+import type { ToolEnding } from "../tools/tool.js";
+import { abortable, startDeadline } from "./abortable.js";
+import type { RunOptions } from "./call-deps.js";
 import type { CallPlan } from "./call-plan.js";
-import type { ChannelPool } from "./channel-pool.js";
-import { createLeasedFiles, type ChannelSource } from "./channel-source.js";
-import { createOutputCollector } from "./collector.js";
-import { checkEnvironment } from "./environment.js";
+import { sandboxKey } from "./channel-pool.js";
+import { createLeasedFiles } from "./channel-source.js";
 import { encodedBytes } from "./render-output.js";
-import type { ResolveSecrets } from "./secrets.js";
+import { runCommand } from "./run-command.js";
+import { smallestTimeoutMs } from "./smallest-timeout.js";
 
-export interface CallDeps {
-  readonly pool: ChannelPool;
-  readonly artifacts: ArtifactStore;
-  readonly secrets: ResolveSecrets;
-  readonly tools: Tools;
-}
+export type { CallDeps } from "./call-deps.js";
 
-/** How far a running command is; `tail` is the last text of the stream that spoke last. */
-export interface LiveOutput {
-  readonly stdout: number;
-  readonly stderr: number;
-  readonly tail: string;
-}
-
-export interface RunOptions {
-  readonly deps: CallDeps;
-  readonly source: ChannelSource;
-  /** Ends the following, never the command; its reason is thrown. */
-  readonly signal: AbortSignal;
-  onClaimed(): void;
-  onOutput(live: LiveOutput): void;
-}
-
-/** Runs a checked call and makes its ending. Throws `ProviderError`, or the signal's reason. */
+/**
+ * Runs a checked call and makes its ending. Throws `ProviderError`, or the signal's reason. The sandbox keeps
+ * the time of commands; for all else it is kept here.
+ */
 export async function runPlan(
   plan: CallPlan,
   dispatch: CallDispatch,
   options: RunOptions,
 ): Promise<CallEnding> {
   const startedAtMs = Date.now();
-  const { artifacts } = options.deps;
-  let claimed = false;
-  const once: RunOptions = {
-    ...options,
-    onClaimed() {
-      if (!claimed) options.onClaimed();
-      claimed = true;
-    },
-  };
-  const ending = await plan.tool.run({
-    callId: dispatch.call.callId,
-    requestHash: plan.requestHash,
-    files: createLeasedFiles(options.source),
-    artifacts,
-    workspace: dispatch.workspace,
-    signal: options.signal,
-    runCommand: (command) => runCommand(command, dispatch, once),
-    onClaimed: () => {
-      once.onClaimed();
-    },
-  });
-  const resultRef = await storeResult(ending.result, artifacts);
-  return {
-    startedAtMs,
-    endedAtMs: Date.now(),
-    ...ending,
-    ...(resultRef === undefined ? {} : { resultRef }),
-  };
-}
-
-async function runCommand(
-  command: Command,
-  dispatch: CallDispatch,
-  options: RunOptions,
-): Promise<CommandEnd> {
-  const { deps, source, signal } = options;
-  const env = { ...dispatch.env, ...(await deps.secrets(dispatch.secrets)), ...command.env };
-  checkEnvironment(env);
-  const collector = createOutputCollector(deps);
+  const timeoutMs = smallestTimeoutMs(dispatch.call.timeoutMs);
+  const deadline = startDeadline(timeoutMs, new Error("timed out"));
   try {
-    const end = await runToEnd({
-      openChannel: () => source.open(),
-      request: {
-        callId: dispatch.call.callId,
-        script: command.script,
-        cwd: command.cwd,
-        env,
-        timeoutMs: smallest(dispatch.call.timeoutMs, command.timeoutMs),
-        outputLimitBytes: dispatch.outputBytes,
-      },
-      signal,
-      onClaimed: () => {
-        options.onClaimed();
-      },
-      async onOutput(stream, bytes) {
-        await collector.add(stream, bytes);
-        options.onOutput(collector.live());
-      },
-    });
-    return { ...end, ...(await collector.finish()) };
+    const ending = await runTool(plan, dispatch, options, deadline);
+    const resultRef = await storeResult(ending.result, options.deps.artifacts);
+    return {
+      startedAtMs,
+      endedAtMs: Date.now(),
+      ...ending,
+      ...(resultRef === undefined ? {} : { resultRef }),
+    };
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (!deadline.signal.aborted) throw error;
+    return { outcome: { kind: "timed-out", timeoutMs }, startedAtMs, endedAtMs: Date.now() };
   } finally {
-    await collector.abandon();
+    deadline.clear();
   }
 }
 
-function smallest(...timeoutsMs: (number | null | undefined)[]): number {
-  const given = timeoutsMs.filter((timeoutMs) => typeof timeoutMs === "number");
-  return given.length === 0 ? defaultCallTimeoutMs : Math.min(...given);
+function runTool(
+  plan: CallPlan,
+  dispatch: CallDispatch,
+  options: RunOptions,
+  deadline: { signal: AbortSignal; clear(): void },
+): Promise<ToolEnding> {
+  const signal = AbortSignal.any([options.signal, deadline.signal]);
+  let claimed = false;
+  const onClaimed = () => {
+    if (!claimed) options.onClaimed();
+    claimed = true;
+  };
+  const running = plan.tool.run({
+    callId: dispatch.call.callId,
+    sandbox: sandboxKey(dispatch.handle),
+    requestHash: plan.requestHash,
+    files: createLeasedFiles(options.source),
+    artifacts: options.deps.artifacts,
+    workspace: dispatch.workspace,
+    signal,
+    runCommand(command) {
+      deadline.clear();
+      return runCommand(command, dispatch, { ...options, onClaimed });
+    },
+    onClaimed,
+  });
+  return abortable(running, signal);
 }
 
 /** A result that an old answer can't carry inline any more is found by its reference. */

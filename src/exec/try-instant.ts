@@ -1,10 +1,11 @@
 import type { CallDispatch, CallEnding, CallStep } from "../contract/activities.js";
 import { ProviderError } from "../providers/errors.js";
-import { abortable } from "./abortable.js";
+import { startDeadline } from "./abortable.js";
 import { isReference, planCall, type CallPlan } from "./call-plan.js";
+import type { CallDeps } from "./call-deps.js";
 import { createChannelSource } from "./channel-source.js";
 import { endingOf } from "./perform-call.js";
-import { runPlan, type CallDeps } from "./run-plan.js";
+import { runPlan } from "./run-plan.js";
 
 /** While a local activity runs its workflow hears nothing, so it must not be felt. */
 const defaultSoftDeadlineMs = 75;
@@ -20,10 +21,8 @@ export async function tryInstant(
 ): Promise<CallStep> {
   const startedAtMs = Date.now();
   const progress = { claimed: false };
-  const deadline = new AbortController();
-  const timer = setTimeout(() => {
-    deadline.abort(new ProviderError("unavailable", "the fast path's deadline passed"));
-  }, softDeadlineMs);
+  const late = new ProviderError("unavailable", "the fast path's deadline passed");
+  const deadline = startDeadline(softDeadlineMs, late);
   try {
     const plan = planInstant(dispatch, deps);
     if (plan === undefined) return { status: "not-here" };
@@ -36,11 +35,11 @@ export async function tryInstant(
       },
       onOutput: () => undefined,
     });
-    return { status: "done", ending: await abortable(ending, deadline.signal) };
+    return { status: "done", ending: await ending };
   } catch (error) {
     return stepOf(error, startedAtMs) ?? { status: progress.claimed ? "running" : "not-here" };
   } finally {
-    clearTimeout(timer);
+    deadline.clear();
   }
 }
 

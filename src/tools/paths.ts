@@ -12,6 +12,9 @@ export const fileRoots = (workspace: string): string[] => [
   "/workspace/skills",
 ];
 
+/** Where contents may be searched: outputs are what the session made, not what it works on. */
+export const searchRoots = (workspace: string): string[] => [workspace, uploadsRoot, "/workspace/skills"];
+
 /** Where a command may start. */
 export const commandRoots = (workspace: string): string[] => [...fileRoots(workspace), "/tmp"];
 
@@ -31,6 +34,12 @@ export function resolvePath(
     field,
     hint: `Use a path relative to ${workspace}, or one under ${roots.join(", ")}.`,
   });
+}
+
+/** How a search tells a path: relative to the workspace where it can be. */
+export function shownPath(path: string, workspace: string): string {
+  const root = posix.resolve("/", workspace);
+  return isInside(path, root) && path !== root ? posix.relative(root, path) : path;
 }
 
 const isInside = (path: string, root: string): boolean =>

@@ -2,11 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { readInputSchema, type ToolInput } from "../contract/tools.js";
 import type { FileStat, Files } from "../providers/channel.js";
 import { ProviderError } from "../providers/errors.js";
+import { fileChunks } from "./file-content.js";
 import { createLinePage } from "./line-page.js";
 import { fileRoots, resolvePath } from "./paths.js";
 import { defineTool, type ToolContext, type ToolEnding } from "./tool.js";
 
-const chunkBytes = 256 * 1024;
 const maxLines = 2000;
 /** A multiple of three, so that its base64 has no padding. */
 const inlineBytes = 48 * 1024;
@@ -47,7 +47,7 @@ async function readText(
   const page = createLinePage({ offset, limit: input.limit ?? maxLines });
   let stat: FileStat | undefined;
   let counted = true;
-  for await (const chunk of chunksOf(context.files, path, context.signal)) {
+  for await (const chunk of fileChunks(context.files, path, context.signal)) {
     if (stat === undefined && chunk.bytes.includes(0)) return undefined;
     stat = chunk.stat;
     page.add(chunk.bytes);
@@ -98,19 +98,8 @@ async function readBinary(path: string, input: ReadInput, { files, artifacts, si
   };
 }
 
-/** The whole file, piece by piece; at least one piece, which is empty when the file is. */
-async function* chunksOf(files: Files, path: string, signal: AbortSignal) {
-  for (let offset = 0; ;) {
-    signal.throwIfAborted();
-    const chunk = await files.read(path, { offset, lengthBytes: chunkBytes });
-    yield chunk;
-    offset += chunk.bytes.byteLength;
-    if (chunk.bytes.byteLength === 0 || offset >= chunk.stat.sizeBytes) return;
-  }
-}
-
 async function* bytesOf(files: Files, path: string, signal: AbortSignal): AsyncIterable<Uint8Array> {
-  for await (const { bytes } of chunksOf(files, path, signal)) yield bytes;
+  for await (const { bytes } of fileChunks(files, path, signal)) yield bytes;
 }
 
 function beyondEnd(path: string, totalLines: number): ProviderError {

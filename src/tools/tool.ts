@@ -10,6 +10,8 @@ import type { CallEnd, Files } from "../providers/channel.js";
 /** What a tool works with. Paths in inputs are relative to `workspace` unless absolute. */
 export interface ToolContext {
   readonly callId: string;
+  /** Names one generation of a sandbox. */
+  readonly sandbox: string;
   /** Hash of tool and input: the same id with another request is a conflict. */
   readonly requestHash: string;
   readonly files: Files;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readdir, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createLocalArtifactStore } from "../../src/artifacts/local-artifact-store.js";
 import type { ArtifactRef } from "../../src/contract/refs.js";
 
@@ -80,6 +80,23 @@ describe("local artifact store", () => {
     await writeFile(join(directory, "store/tmp/left-over"), "half");
     const ref = await store().put(pieces("half"));
     expect((await collect(store().get(ref))).toString()).toBe("half");
+  });
+
+  it("removes what was left a week ago, and nothing that may still be written", async () => {
+    const temporary = join(directory, "store/tmp");
+    await mkdir(temporary, { recursive: true });
+    for (const [name, days] of [
+      ["old", 8],
+      ["recent", 6],
+    ] as const) {
+      await writeFile(join(temporary, name), "half");
+      const time = Date.now() / 1000 - days * 24 * 3600;
+      await utimes(join(temporary, name), time, time);
+    }
+    await store().put(pieces("x"));
+    await vi.waitFor(async () => {
+      expect(await readdir(temporary)).toEqual(["recent"]);
+    });
   });
 
   it("notices damage, and a new put of the content repairs it", async () => {

@@ -136,19 +136,6 @@ describe("runToEnd", () => {
     expect(sandbox.connectErrors).toHaveLength(0);
   });
 
-  it("waits for a free channel: a claimed call's answer must not be lost", async () => {
-    const sandbox = printing("out");
-    const pool = createChannelPool({ hostId: "host-1", maxChannels: 1, connect: sandbox.connect });
-    const signal = new AbortController().signal;
-    const other = await pool.acquire(memoryHandle("other"), { signal });
-    setTimeout(() => {
-      other.release();
-    }, 120);
-    const attached = attach(sandbox, { openChannel: () => pool.acquire(memoryHandle(), { signal }) });
-    expect((await attached.end).outcome.kind).toBe("exited");
-    await pool.close();
-  });
-
   it("ends with session-lost when the sandbox is gone", async () => {
     const sandbox = printing(numbers);
     sandbox.pieceBytes = 100;

@@ -83,6 +83,16 @@ describe("output collector", () => {
     expect(stdout.text).not.toContain("\ufffd");
   });
 
+  it("cuts at characters where its head ends within one", async () => {
+    const line = `${"y".repeat(98)}\n`;
+    // The head's 10,240 bytes end after the first byte of a character.
+    const whole = line.repeat(103) + "y".repeat(42) + `☕${line}`.repeat(1000);
+    const { stdout } = await collect(whole);
+    expect(stdout.text).not.toContain("\ufffd");
+    expect(stretches(stdout.text)[0]?.endsWith("\n" + "y".repeat(42))).toBe(true);
+    expect(stdout.omittedBytes).toBe(omittedByMarkers(stdout.text));
+  });
+
   it("B06 [out-memory] keeps head and tail of 300 MB in bounded memory, the rest in the store", async () => {
     const line = Buffer.from("y\n".repeat(512 * 1024));
     const collector = createOutputCollector({ artifacts });
@@ -146,7 +156,7 @@ describe("output collector", () => {
   });
 
   it("keeps text that encodes large within the budget", async () => {
-    const quotes = '"\\'.repeat(25_000);
+    const quotes = `${'"\\'.repeat(24)}\n`.repeat(1000);
     const { stdout, stderr } = await collect(quotes, quotes);
     expect(encoded({ stdout, stderr })).toBeLessThan(limits.answerBytes);
     expect(stdout.omittedBytes).toBeGreaterThan(0);
@@ -159,6 +169,18 @@ describe("output collector", () => {
     const { stdout, stderr } = await collect(lines, "little");
     expect(stdout.text).toBe(lines);
     expect(stderr.text).toBe("little");
+  });
+
+  it("shares the budget by need when both streams together are too large", async () => {
+    const quotes = `${'"\\'.repeat(24)}\n`.repeat(1000);
+    const little = `${"x".repeat(99)}\n`.repeat(200);
+    for (const swapped of [false, true]) {
+      const { stdout, stderr } = await collect(swapped ? little : quotes, swapped ? quotes : little);
+      const [large, small] = swapped ? [stderr, stdout] : [stdout, stderr];
+      expect(small.omittedBytes).toBe(0);
+      expect(encoded(large.text)).toBeGreaterThan(70_000);
+      expect(encoded({ stdout, stderr })).toBeLessThan(limits.answerBytes);
+    }
   });
 
   it("shows damaged text as text, and refers to its exact bytes", async () => {

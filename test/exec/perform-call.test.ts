@@ -1,9 +1,12 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { limits } from "../../src/contract/names.js";
 import { answerSchema, outcomeSchema } from "../../src/contract/call.js";
 import { performCall } from "../../src/exec/perform-call.js";
 import { ProviderError } from "../../src/providers/errors.js";
+import { memoryHandle } from "../support/memory-channel.js";
 import { dispatchOf } from "../support/dispatch.js";
 import { createMemoryWorker, unhurried, type MemoryWorker } from "../support/memory-worker.js";
 
@@ -155,6 +158,33 @@ describe("performCall", () => {
     expect(worker.sandbox.starts).toBe(0);
   });
 
+  it("answers for a command that runs already when its secret has gone meanwhile", async () => {
+    worker.secretEnv.TOKEN = "s3cr3t";
+    let finish = (): void => undefined;
+    worker.sandbox.programs.set("slow", async ({ write, request }) => {
+      write("stdout", request.env.TOKEN ?? "no secret");
+      await new Promise<void>((resolve) => (finish = resolve));
+      return undefined;
+    });
+    const dispatch = dispatchOf(
+      "bash",
+      { command: "slow" },
+      { secrets: { TOKEN: { from: "env", key: "TOKEN" } } },
+    );
+    const firstWorker = new AbortController();
+    const interrupted = perform(dispatch, unhurried({ signal: firstWorker.signal }));
+    await expect.poll(() => worker.sandbox.starts).toBe(1);
+    firstWorker.abort(new Error("gone"));
+    await expect(interrupted).rejects.toThrow("gone");
+    delete worker.secretEnv.TOKEN;
+    finish();
+    expect(await perform(dispatch)).toMatchObject({
+      outcome: { kind: "exited", exitCode: 0 },
+      result: { stdout: { text: "s3cr3t" } },
+    });
+    expect(worker.sandbox.starts).toBe(1);
+  });
+
   it("B48 [file-argmax] refuses a variable that Linux would refuse, and takes the largest it takes", async () => {
     worker.sandbox.programs.set("x", () => Promise.resolve(undefined));
     const withValue = (bytes: number) =>
@@ -188,6 +218,45 @@ describe("performCall", () => {
     expect(timeoutMs).toBe(expected);
   });
 
+  it("ends a tool that takes longer than the call may, as timed out", async () => {
+    worker.sandbox.gate = new Promise(() => undefined);
+    const { outcome } = await perform(dispatchOf("ls", {}, { call: { timeoutMs: 50 } }));
+    expect(outcome).toEqual({ kind: "timed-out", timeoutMs: 50 });
+  });
+
+  it("leaves a command's time to the sandbox, which knows when it started", async () => {
+    worker.sandbox.programs.set("slow", async () => {
+      await sleep(150);
+      return undefined;
+    });
+    const { outcome } = await perform(dispatchOf("bash", { command: "slow" }, { call: { timeoutMs: 40 } }));
+    expect(outcome).toEqual({ kind: "exited", exitCode: 0 });
+  });
+
+  it("lets go of a tool that hangs when it is told to", async () => {
+    worker.sandbox.gate = new Promise(() => undefined);
+    const stop = new AbortController();
+    const listing = perform(dispatchOf("ls", {}), unhurried({ signal: stop.signal }));
+    stop.abort(new Error("shutdown"));
+    await expect(listing).rejects.toThrow("shutdown");
+  });
+
+  it("waits for a free channel: no call is refused because others run", async () => {
+    await using small = await createMemoryWorker({ maxChannels: 1 });
+    const signal = new AbortController().signal;
+    small.sandbox.programs.set("x", () => Promise.resolve(undefined));
+    const other = await small.deps.pool.acquire(memoryHandle("other"), { signal });
+    const outcomes = Promise.all(
+      [dispatchOf("bash", { command: "x" }), dispatchOf("ls", {}, { call: { callId: "call-2" } })].map(
+        async (dispatch) => (await performCall(dispatch, small.deps, unhurried())).outcome.kind,
+      ),
+    );
+    await sleep(100);
+    expect(small.sandbox.starts).toBe(0);
+    other.release();
+    expect(await outcomes).toEqual(["exited", "ok"]);
+  });
+
   it("throws what concerns the session, and the signal's reason", async () => {
     for (const code of ["session-lost", "closed"] as const) {
       worker.sandbox.connectErrors.push(new ProviderError(code, "gone"));
@@ -202,6 +271,31 @@ describe("performCall", () => {
     await expect.poll(() => worker.sandbox.starts).toBe(1);
     stop.abort(new Error("shutdown"));
     await expect(call).rejects.toThrow("shutdown");
+  });
+
+  it("leaves nothing half-stored of a long output that it stops following", async () => {
+    worker.sandbox.programs.set("long", ({ write }) => {
+      write("stdout", Buffer.alloc(500_000, "x"));
+      return new Promise(() => undefined);
+    });
+    const stop = new AbortController();
+    const views: number[] = [];
+    const call = perform(
+      dispatchOf("bash", { command: "long" }),
+      unhurried({ signal: stop.signal, onOutput: ({ stdout }) => views.push(stdout) }),
+    );
+    await expect.poll(() => views.at(-1)).toBe(500_000);
+    expect(await readdir(join(worker.directory, "tmp"))).toHaveLength(1);
+    stop.abort(new Error("shutdown"));
+    await expect(call).rejects.toThrow("shutdown");
+    await expect.poll(() => readdir(join(worker.directory, "tmp"))).toEqual([]);
+  });
+
+  it("acknowledges once, however many channels a call opens", async () => {
+    worker.sandbox.files.set("/workspace/f", { bytes: Buffer.from("a"), mode: 0o644 });
+    const edits = [{ oldText: "a", newText: "b" }];
+    await perform(dispatchOf("edit", { path: "f", edits }, { acknowledged: ["a"] }));
+    expect(worker.sandbox.acknowledged).toEqual(["a"]);
   });
 
   it("acknowledges earlier calls, and goes on when that fails", async () => {

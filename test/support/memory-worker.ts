@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createLocalArtifactStore } from "../../src/artifacts/local-artifact-store.js";
 import { createChannelPool } from "../../src/exec/channel-pool.js";
 import type { PerformOptions } from "../../src/exec/perform-call.js";
-import type { CallDeps } from "../../src/exec/run-plan.js";
+import type { CallDeps } from "../../src/exec/call-deps.js";
 import { createSecretResolver } from "../../src/exec/secrets.js";
 import { createTools } from "../../src/tools/index.js";
 import { MemorySandbox } from "./memory-channel.js";

@@ -8,7 +8,7 @@ import {
 } from "../../src/workflows/session/lifecycle.js";
 import { nextStep } from "../../src/workflows/session/next-step.js";
 
-const idle = { queued: 0, running: 0 };
+const idle = { queued: 0, running: 0, isTrying: false };
 const minutes = (count: number) => count * 60_000;
 
 /** Applies events one after another; each may bring its own time. */
@@ -23,8 +23,8 @@ const placed = (onLost: "fail" | "recreate" = "fail"): LifecycleEvent => ({
   timeouts: defaultTimeouts,
   onLost,
 });
-const step = (lifecycle: Lifecycle, nowMs = 0, load = idle) =>
-  nextStep(lifecycle, load, { nowMs, maxConcurrentCalls: 2 });
+const step = (lifecycle: Lifecycle, nowMs = 0, load: Partial<typeof idle> = idle) =>
+  nextStep(lifecycle, { ...idle, ...load }, { nowMs, maxConcurrentCalls: 2 });
 const failure = { code: "session-lost", message: "container gone" } as const;
 
 describe("the way of a session", () => {
@@ -155,7 +155,8 @@ describe("calls", () => {
   const running = after(placed(), { type: "started" });
 
   it("are dispatched up to the limit, in a running session only", () => {
-    expect(step(running, 0, { queued: 3, running: 1 })).toEqual({ do: "dispatch" });
+    expect(step(running, 0, { queued: 3, running: 1 })).toEqual({ do: "dispatch", calls: 1 });
+    expect(step(running, 0, { queued: 3, running: 1, isTrying: true })).toMatchObject({ do: "wait" });
     expect(step(running, 0, { queued: 3, running: 2 })).toMatchObject({ do: "wait" });
     expect(step(after(placed()), 0, { queued: 3, running: 0 })).toEqual({ do: "start" });
     const stop = transition(running, { type: "stop-wanted" }, 0);
@@ -167,7 +168,7 @@ describe("calls", () => {
     expect(silent.unreachable).toEqual({ sinceMs: 5, before: "running" });
     expect(transition(silent, { type: "unreachable" }, 9).unreachable?.sinceMs).toBe(5);
     expect(step(silent, 9, { queued: 3, running: 1 })).toMatchObject({ do: "wait" });
-    expect(step(silent, 9, { queued: 3, running: 0 })).toEqual({ do: "dispatch" });
+    expect(step(silent, 9, { queued: 3, running: 0 })).toEqual({ do: "dispatch", calls: 1 });
     expect(transition(silent, { type: "reachable" }, 9)).toEqual(running);
   });
 });

@@ -14,6 +14,8 @@ export type CallOwner = ProcessIdentity & { readonly epoch: string };
 interface Running {
   readonly record: CallRecord;
   readonly execution: CallExecution;
+  /** Resolves when it is known whether the claim was won. */
+  readonly claimed: Promise<void>;
   readonly done: Promise<void>;
 }
 
@@ -46,24 +48,31 @@ export class CallRunner {
    */
   async start(call: ClaimedCall, claim: () => Promise<boolean>): Promise<boolean> {
     const { directory } = call.record;
-    const held = this.#running.get(directory);
-    if (held !== undefined) return false;
+    // One that is claiming right now: whoever comes second waits for what comes of it.
+    for (let held = this.#running.get(directory); held; held = this.#running.get(directory)) {
+      await held.claimed;
+      if (this.#running.get(directory) === held) return false;
+    }
     const execution = new CallExecution(call, this.#pool);
-    let settle = (): void => undefined;
-    const done = new Promise<void>((resolve) => {
-      settle = resolve;
+    const claimed = deferred();
+    const done = deferred();
+    this.#running.set(directory, {
+      record: call.record,
+      execution,
+      claimed: claimed.promise,
+      done: done.promise,
     });
-    this.#running.set(directory, { record: call.record, execution, done });
     const release = (): void => {
       this.#running.delete(directory);
       if (this.#running.size === 0) this.#watchKills(false);
-      settle();
+      done.resolve();
     };
     let won = false;
     try {
       won = await claim();
     } finally {
       if (!won) release();
+      claimed.resolve();
     }
     if (!won) return false;
     this.#watchKills(true);
@@ -110,4 +119,12 @@ export class CallRunner {
       }
     }
   }
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }

@@ -15,7 +15,7 @@ export const capabilities: Capabilities = {
     "timeout-output: of a command that is ended while it computes (not in sleep) the output is lost",
     "no-processes: no kill, trap, ps, yes or real background jobs; `cmd &` is waited for",
     "survives-worker: a running command dies with its worker and is answered `lost`",
-    "bytes: output and redirects of bytes that are not UTF-8 may be re-encoded (printf '\\377' > f)",
+    "bytes: on stderr, a mixture of text and bytes that are not UTF-8 may be re-encoded",
     "output-memory: a command's output is kept in memory, at most 256 MiB",
     "network: allow-all gives curl, which reaches no private addresses; names are not resolved otherwise",
     "isolation: not a security boundary; commands are interpreted inside the worker process",

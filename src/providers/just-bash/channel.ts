@@ -8,7 +8,7 @@ import { cannotStart } from "./call-execution.js";
 import { CallRecord, type Claim } from "./call-record.js";
 import type { CallRunner } from "./call-runner.js";
 import { acknowledged, callRecords, killCall, pollMs, settle } from "./calls.js";
-import { isErrno } from "./durable-file.js";
+import { isErrno, onDisk } from "./durable-file.js";
 import { atPlace } from "./files/confined-path.js";
 import { createFiles } from "./files/files.js";
 import { callName, sessionPaths } from "./layout.js";
@@ -43,7 +43,11 @@ export class JustBashChannel implements Channel {
     return this.#closed;
   }
 
-  async run(request: RunRequest): Promise<{ state: "started" | "attached" }> {
+  run(request: RunRequest): Promise<{ state: "started" | "attached" }> {
+    return onDisk(() => this.#run(request));
+  }
+
+  async #run(request: RunRequest): Promise<{ state: "started" | "attached" }> {
     const meta = await this.#session();
     if (request.script.includes("\0")) {
       throw new ProviderError("invalid-request", "the command contains a NUL character", {
@@ -83,26 +87,23 @@ export class JustBashChannel implements Channel {
   }
 
   async follow(callId: string, options: FollowOptions): Promise<CallEnd> {
-    await this.#session();
     const record = this.#record(callId);
-    const claim = await this.#claim(record, callId);
-    let end = await this.#settle(record, claim);
-    while (end === undefined) {
-      options.signal.throwIfAborted();
-      await this.#wait(record, options.signal);
-      end = await this.#settle(record, claim);
-    }
-    if (await record.isAcknowledged()) throw acknowledged(callId);
+    const end = await onDisk(() => this.#end(record, callId, options.signal));
     await deliver(record, end, options);
     return end;
   }
 
   async kill(callId: string, options: { graceMs: number; cause: KillCause }): Promise<void> {
     this.#open();
-    await killCall({ record: this.#record(callId), runner: this.#runner, ...options });
+    const record = this.#record(callId);
+    await onDisk(() => killCall({ record, runner: this.#runner, ...options }));
   }
 
-  async acknowledge(callIds: readonly string[]): Promise<void> {
+  acknowledge(callIds: readonly string[]): Promise<void> {
+    return onDisk(() => this.#acknowledge(callIds));
+  }
+
+  async #acknowledge(callIds: readonly string[]): Promise<void> {
     this.#open();
     for (const callId of callIds) {
       const record = this.#record(callId);
@@ -115,7 +116,11 @@ export class JustBashChannel implements Channel {
     }
   }
 
-  async calls(): Promise<CallEntry[]> {
+  calls(): Promise<CallEntry[]> {
+    return onDisk(() => this.#calls());
+  }
+
+  async #calls(): Promise<CallEntry[]> {
     this.#open();
     const entries: CallEntry[] = [];
     for (const record of await callRecords(this.#directory)) {
@@ -124,7 +129,7 @@ export class JustBashChannel implements Channel {
       if (claim === undefined) continue;
       const state = (await record.isAcknowledged())
         ? "acknowledged"
-        : (await this.#settle(record, claim)) === undefined
+        : (await settle(record, claim, this.#runner)) === undefined
           ? "running"
           : "ended";
       entries.push({ callId: claim.callId, state });
@@ -150,6 +155,18 @@ export class JustBashChannel implements Channel {
     return new CallRecord(join(sessionPaths(this.#directory).calls, callName(callId)));
   }
 
+  /** Waits until the call has ended. */
+  async #end(record: CallRecord, callId: string, signal: AbortSignal): Promise<CallEnd> {
+    await this.#session();
+    const claim = await this.#claim(record, callId);
+    for (;;) {
+      signal.throwIfAborted();
+      const end = await settle(record, claim, this.#runner);
+      if (end !== undefined) return end;
+      await this.#wait(record, signal);
+    }
+  }
+
   async #claim(record: CallRecord, callId: string): Promise<Claim> {
     const claim = await record.readClaim();
     if (claim === undefined) {
@@ -173,10 +190,6 @@ export class JustBashChannel implements Channel {
     const outcome = { kind: "error", error: cannotStart(request.cwd).toFailure() } as const;
     await record.createEnd({ outcome, totals, startedAtMs, endedAtMs: Date.now() });
     return false;
-  }
-
-  #settle(record: CallRecord, claim: Claim): Promise<CallEnd | undefined> {
-    return settle(record, claim, this.#runner);
   }
 
   async #wait(record: CallRecord, signal: AbortSignal): Promise<void> {

@@ -47,6 +47,27 @@ export async function readJson<T>(path: string, schema: z.ZodType<T>, role: stri
   }
 }
 
+/** Does something in a session's directory; what the disk says no with becomes a typed failure. */
+export async function onDisk<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) {
+      throw new ProviderError("session-lost", "the session's directory went away", {
+        hint: "Start the session again; its files are lost.",
+        cause: error,
+      });
+    }
+    if (isErrno(error, "ENOSPC", "EDQUOT")) {
+      throw new ProviderError("no-space", "the disk of the host's state directory is full", {
+        hint: "Make room on the host, then try again.",
+        cause: error,
+      });
+    }
+    throw error;
+  }
+}
+
 export function isErrno(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { generationSchema, sessionIdentitySchema, type Handle } from "../../contract/sandbox.js";
 import { ProviderError } from "../errors.js";
 import { readJson } from "./durable-file.js";
-import type { Host } from "./host.js";
+import type { Layout } from "./layout.js";
 
 const common = { version: z.literal(1), owner: z.string().min(1), createdAtMs: z.number().int().positive() };
 
@@ -53,9 +53,16 @@ export async function readSessionMeta(directory: string): Promise<SessionMeta | 
   return readJson(join(directory, "meta.json"), sessionMetaSchema, "session record");
 }
 
+/** The part of a host that says where its records are and whose they must be. */
+interface HostPlace {
+  readonly hostId: string;
+  readonly owner: string;
+  readonly layout: Layout;
+}
+
 /** The session's directory and record, or why the handle names nothing usable here. */
 export async function openSession(
-  host: Host,
+  host: HostPlace,
   handle: Handle,
 ): Promise<{ directory: string; meta: SessionMeta }> {
   const { sessionId } = handle.session;
@@ -86,7 +93,7 @@ export async function openSession(
   return { directory, meta };
 }
 
-export function handleOf(host: Host, name: string, meta: SessionMeta): Handle {
+export function handleOf(host: Pick<HostPlace, "hostId">, name: string, meta: SessionMeta): Handle {
   return {
     version: 1,
     provider: "just-bash",

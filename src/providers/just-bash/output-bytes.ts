@@ -1,21 +1,29 @@
+import { isUtf8 } from "node:buffer";
+import { encodeText } from "./byte-text.js";
+
+/** stdout, as it was before the interpreter guesses at its encoding, is text with kept bytes throughout. */
+export function stdoutBytes(output: string): Uint8Array<ArrayBuffer> {
+  return encodeText(output);
+}
+
 /**
- * The exact bytes of an output of just-bash. It hands over a string in one of two shapes and doesn't say which:
- * text (one character per code point), or, when the bytes were no valid UTF-8, one character per byte.
- *
- * - a character above U+00FF: text;
- * - NUL or a C1 control (U+0080 to U+009F), and nothing above U+00FF: bytes, as text doesn't hold those;
- * - else text. A Latin-1 file printed by `cat` thereby arrives as UTF-8: the one known re-encoding.
+ * stderr comes in two shapes and doesn't say which: text, or one character per byte (what a command redirects
+ * with `>&2`). Text when a character is above U+00FF; bytes when they are valid UTF-8, or hold NUL or C1
+ * controls, which text doesn't; else text. The one known mistake: `echo 'Ã©' >&2` arrives as `é`.
  */
-export function outputBytes(output: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.from(output, isByteString(output) ? "latin1" : "utf8"));
+export function stderrBytes(output: string): Uint8Array<ArrayBuffer> {
+  if (!isByteString(output)) return encodeText(output);
+  return new Uint8Array(Buffer.from(output, "latin1"));
 }
 
 function isByteString(output: string): boolean {
-  let evidence = false;
+  let wide = false;
+  let control = false;
   for (let index = 0; index < output.length; index++) {
     const code = output.charCodeAt(index);
     if (code > 0xff) return false;
-    if (code === 0 || (code >= 0x80 && code <= 0x9f)) evidence = true;
+    if (code > 0x7f) wide = true;
+    if (code === 0 || (code >= 0x80 && code <= 0x9f)) control = true;
   }
-  return evidence;
+  return control || (wide && isUtf8(Buffer.from(output, "latin1")));
 }

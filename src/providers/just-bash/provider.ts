@@ -5,7 +5,8 @@ import { capabilities } from "./capabilities.js";
 import { JustBashChannel, runningSession } from "./channel.js";
 import { check } from "./check.js";
 import type { Host } from "./host.js";
-import { createLayout } from "./layout.js";
+import { onDisk } from "./durable-file.js";
+import { createLayout, sessionPaths } from "./layout.js";
 import { openSession } from "./meta.js";
 import { prepare } from "./prepare.js";
 import { remove } from "./remove.js";
@@ -56,12 +57,15 @@ export async function createJustBashProvider(options: JustBashOptions): Promise<
     check,
     prepare: (spec, context) => prepare(host, spec, context),
     start: (request, context) => start(host, request, context),
-    resume: (handle) => resume(host, handle),
+    resume: (handle) => onDisk(() => resume(host, handle)),
     stop: (handle, stopOptions) => stop(host, handle, stopOptions),
     remove: (target) => remove(host, target),
     async connect(handle) {
       const { directory } = await openSession(host, handle);
-      return new JustBashChannel(directory, await runningSession(directory), runner);
+      const meta = await runningSession(directory);
+      // Whoever opens a channel is about to use it, and a new thread takes 150 ms.
+      pool.warm(sessionPaths(directory).root, meta.memoryBytes);
+      return new JustBashChannel(directory, meta, runner);
     },
     setNetworkPolicy: () =>
       Promise.reject(

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { RemoveTarget } from "../provider.js";
-import { callRecords, killCall } from "./calls.js";
-import { readJson, replaceJson } from "./durable-file.js";
+import { isErrno, readJson, replaceJson } from "./durable-file.js";
 import type { Host } from "./host.js";
-import { removalName, sessionName, sessionPaths } from "./layout.js";
-import { readSessionMeta, removalMetaSchema } from "./meta.js";
+import { haltSession } from "./halt.js";
+import { removalName, sessionName } from "./layout.js";
+import { removalMetaSchema } from "./meta.js";
 import { discard } from "./staging.js";
 
 /** Removes every generation up to the given one, also one whose start lands later. */
@@ -17,16 +17,12 @@ export async function remove(host: Host, target: RemoveTarget): Promise<void> {
 }
 
 export async function removeDirectory(host: Host, directory: string): Promise<void> {
-  const meta = await readSessionMeta(directory);
-  if (meta !== undefined) {
-    // No call may start from here on; those that run would write into a directory that is being deleted.
-    await replaceJson(sessionPaths(directory).meta, { ...meta, state: "stopped" });
-    const calls = await callRecords(directory);
-    await Promise.all(
-      calls.map((record) => killCall({ record, runner: host.runner, cause: "delete", graceMs: 0 })),
-    );
+  try {
+    await haltSession(host, directory, { cause: "delete", graceMs: 0 });
+  } catch (error) {
+    // Somebody else removes it at the same time, and was faster.
+    if (!isErrno(error, "ENOENT")) throw error;
   }
-  host.pool.drop(sessionPaths(directory).root);
   await discard(host, directory);
 }
 

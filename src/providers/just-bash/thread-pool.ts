@@ -27,6 +27,8 @@ export interface ThreadPoolOptions {
 export interface ThreadPool {
   /** Waits for a free place. `cancelled` ends the waiting: undefined then. */
   lease(key: string, memoryBytes: number, cancelled: Promise<unknown>): Promise<ThreadLease | undefined>;
+  /** Starts a thread ahead of its first use, when there is room. */
+  warm(key: string, memoryBytes: number): void;
   /** Ends the idle threads of a session. */
   drop(key: string): void;
   close(): Promise<void>;
@@ -55,9 +57,13 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
       victim.terminate();
       threads.delete(victim);
     }
+    return create(key, memoryBytes).occupy();
+  };
+
+  const create = (key: string, memoryBytes: number): Thread => {
     const thread = new Thread({ key, memoryBytes, ...options, onIdle: freed, onExit: removed });
     threads.add(thread);
-    return thread.occupy();
+    return thread;
   };
 
   return {
@@ -77,6 +83,10 @@ export function createThreadPool(options: ThreadPoolOptions): ThreadPool {
         waiting.delete(wake);
         if (first !== "freed") return undefined;
       }
+    },
+    warm(key, memoryBytes) {
+      const has = [...threads].some((thread) => thread.key === key);
+      if (!closed && !has && threads.size < options.maxThreads) create(key, memoryBytes).rest();
     },
     drop(key) {
       for (const thread of threads) if (thread.key === key && !thread.busy) thread.terminate();
@@ -140,6 +150,15 @@ class Thread implements ThreadLease {
     return this;
   }
 
+  /** An idle thread must not keep the process alive; nor must it stay for long, it holds memory. */
+  rest(): void {
+    this.busy = false;
+    this.#worker.unref();
+    this.#idleTimer = setTimeout(() => {
+      this.terminate();
+    }, this.#options.idleMs).unref();
+  }
+
   run(request: ThreadRequest): Promise<ThreadEnding> {
     if (this.#death !== undefined) return Promise.resolve(this.#death);
     return new Promise((resolve) => {
@@ -164,12 +183,7 @@ class Thread implements ThreadLease {
   #settle(ending: ThreadEnding): void {
     const ended = this.#ended;
     this.#ended = undefined;
-    this.busy = false;
-    // An idle thread must not keep the process alive; nor must it stay for long, it holds memory.
-    this.#worker.unref();
-    this.#idleTimer = setTimeout(() => {
-      this.terminate();
-    }, this.#options.idleMs).unref();
+    this.rest();
     ended?.(ending);
     this.#options.onIdle();
   }

@@ -1,6 +1,9 @@
+// First of all: just-bash makes its codecs when it is loaded.
+import "./keep-bytes.js";
 import { parentPort } from "node:worker_threads";
-import { Bash, defineCommand } from "just-bash";
-import { outputBytes } from "./output-bytes.js";
+import { Bash } from "just-bash";
+import { bytePrintf, interruptibleSleep, withoutWindDown } from "./own-commands.js";
+import { stderrBytes, stdoutBytes } from "./output-bytes.js";
 import { createSandboxFs } from "./sandbox-fs.js";
 import type { ThreadMessage, ThreadRequest, WindDown } from "./thread-protocol.js";
 
@@ -13,7 +16,6 @@ const port = parentPort;
 if (port === null) throw new Error("this module runs as a worker thread only");
 
 const unlimited = Number.MAX_SAFE_INTEGER;
-const windDownSite = "holdfast-wind-down";
 
 let windDown = (): void => undefined;
 
@@ -39,15 +41,22 @@ async function run(request: ThreadRequest): Promise<ThreadMessage> {
       resolve("wound-down");
     };
   });
+  const raw = { stdout: "", stderr: "" };
+  const keep = (stream: string, data?: Record<string, unknown>): void => {
+    const output = data?.output;
+    if (typeof output === "string" && (stream === "stdout" || stream === "stderr")) raw[stream] = output;
+  };
   const bash = new Bash({
     fs,
+    // The log tells the output as it is; in the result it has been through a guess at its encoding.
+    logger: { debug: keep, info: keep },
     cwd: request.cwd,
     env: request.env,
     ...(request.network === "allow-all"
       ? // The worker's own network is not the session's: its private addresses stay out of reach.
         { network: { dangerouslyAllowFullInternetAccess: true, denyPrivateRanges: true } }
       : {}),
-    customCommands: [interruptibleSleep(woundDown)],
+    customCommands: [interruptibleSleep(woundDown), bytePrintf()],
     executionLimits: {
       // Time and memory are bounded from outside, by ending the thread; counts would end honest long loops.
       maxCommandCount: unlimited,
@@ -64,8 +73,8 @@ async function run(request: ThreadRequest): Promise<ThreadMessage> {
   const result = await bash.exec(request.script, { rawScript: true });
   return {
     type: "ended",
-    stdout: outputBytes(result.stdout),
-    stderr: outputBytes(withoutWindDown(result.stderr)),
+    stdout: stdoutBytes(raw.stdout),
+    stderr: stderrBytes(withoutWindDown(raw.stderr)),
     exitCode: result.exitCode,
   };
 
@@ -77,27 +86,6 @@ async function run(request: ThreadRequest): Promise<ThreadMessage> {
       return false;
     }
   }
-}
-
-/**
- * `sleep` is what scripts wait in. When the call is wound down (timeout, kill) it ends the script by using up
- * its budget: that, unlike the interpreter's abort, keeps what the script printed so far.
- */
-function interruptibleSleep(woundDown: Promise<"wound-down">) {
-  return defineCommand("sleep", async (args, context) => {
-    const original = context.origCommand;
-    if (original === undefined) throw new Error("sleep: the built-in command is missing");
-    const first = await Promise.race([original(args), woundDown]);
-    if (first !== "wound-down") return first;
-    context.executionScope?.consumeWork(unlimited, windDownSite);
-    throw new Error("sleep: the script could not be ended");
-  });
-}
-
-/** The interpreter's own remark about the used-up budget is no output of the command. */
-function withoutWindDown(stderr: string): string {
-  const start = stderr.lastIndexOf(`bash: ${windDownSite}`);
-  return start < 0 ? stderr : stderr.slice(0, start);
 }
 
 function post(message: ThreadMessage): void {

@@ -1,5 +1,5 @@
-import { CancellationScope, condition, workflowInfo } from "@temporalio/workflow";
-import type { CallDispatch, CallEnding } from "../../contract/activities.js";
+import { CancelledFailure, CancellationScope, condition, workflowInfo } from "@temporalio/workflow";
+import type { CallDispatch, CallEnding, CallStep } from "../../contract/activities.js";
 import type { CancelledBy } from "../../contract/call.js";
 import type { Failure } from "../../contract/refs.js";
 import type { CallRecord } from "./call-book.js";
@@ -10,8 +10,8 @@ import type { SessionContext } from "./session-context.js";
 
 /** Carries out calls: fast path, then following; cancelling; giving up. One object per run. */
 export interface CallRunner {
-  /** Starts a queued call. Its end comes by itself. */
-  start(record: CallRecord): void;
+  /** Starts queued calls, together. Their ends come by themselves. */
+  start(records: readonly CallRecord[]): void;
   /** Takes up a call that an earlier run started. */
   takeUp(record: CallRecord): void;
   /** Ends it inside the sandbox, again and again until it has ended. */
@@ -29,14 +29,19 @@ export function createCallRunner(context: SessionContext): CallRunner {
   const { state } = context;
   const follows = new Map<string, CancellationScope>();
 
-  function start(record: CallRecord): void {
-    state.calls.markRunning(record, state.lifecycle.generation, context.now());
+  function start(records: readonly CallRecord[]): void {
+    for (const record of records) {
+      state.calls.markRunning(record, state.lifecycle.generation, context.now());
+    }
     state.apply({ type: "activity" });
-    settle(record, carryOut(record));
+    const batch = tryAll(records);
+    records.forEach((record, index) => {
+      settle(record, finishOrFollow(record, batch, index));
+    });
   }
 
   function takeUp(record: CallRecord): void {
-    settle(record, follow(record, dispatchOf(record)));
+    settle(record, follow(record));
     if (record.cancelledBy !== undefined) void killUntilDone(record, record.cancelledBy);
   }
 
@@ -66,23 +71,38 @@ export function createCallRunner(context: SessionContext): CallRunner {
       });
   }
 
-  async function carryOut(record: CallRecord): Promise<CallEnding> {
-    const dispatch = dispatchOf(record);
-    context.fastCalls += 1;
-    const step = await fast.tryCall
-      .executeWithOptions({ summary: summaryOf(record) }, [dispatch])
-      // A worker that hangs or lacks the channel: the host queue takes over, the claim tells what was done.
-      .catch(() => ({ status: "not-here" as const }));
-    context.fastCalls -= 1;
+  /** One local activity for the whole batch; see `FastActivities`. */
+  async function tryAll(records: readonly CallRecord[]): Promise<readonly CallStep[]> {
+    const acknowledged = durablyEnded();
+    const batch = { ...common(), calls: records.map(callOf), acknowledged };
+    context.isTrying = true;
+    const steps = await fast.tryCalls
+      .executeWithOptions({ summary: records.map(summaryOf).join(", ").slice(0, 200) }, [batch])
+      // A worker that hangs or is shut down: the host queue takes over, and the claims tell what was done.
+      .catch((): CallStep[] => []);
+    context.isTrying = false;
     context.changed();
-    if (step.status !== "done") return follow(record, dispatch);
-    forgetAcknowledged(dispatch);
-    return step.ending;
+    if (steps.some((step) => step.status !== "not-here")) forget(acknowledged);
+    return steps;
   }
 
-  async function follow(record: CallRecord, dispatch: CallDispatch): Promise<CallEnding> {
+  async function finishOrFollow(
+    record: CallRecord,
+    batch: Promise<readonly CallStep[]>,
+    index: number,
+  ): Promise<CallEnding> {
+    const step = (await batch)[index];
+    if (step?.status === "done") return step.ending;
+    // Given up meanwhile: nobody would hear what a follower finds.
+    if (record.status === "done") throw new CancelledFailure("given up");
+    return follow(record);
+  }
+
+  async function follow(record: CallRecord): Promise<CallEnding> {
     const scope = new CancellationScope();
     follows.set(record.callId, scope);
+    const acknowledged = durablyEnded();
+    const dispatch = { ...common(), call: callOf(record), acknowledged };
     try {
       const ending = await scope.run(() =>
         onHost(context, () =>
@@ -91,7 +111,7 @@ export function createCallRunner(context: SessionContext): CallRunner {
           ]),
         ),
       );
-      forgetAcknowledged(dispatch);
+      forget(acknowledged);
       return ending;
     } finally {
       follows.delete(record.callId);
@@ -141,24 +161,11 @@ export function createCallRunner(context: SessionContext): CallRunner {
     follows.get(record.callId)?.cancel();
   }
 
-  function dispatchOf(record: CallRecord): CallDispatch {
+  function common(): Omit<CallDispatch, "call" | "acknowledged"> {
     const { handle, placement } = state.belongings;
     if (handle === undefined || placement === undefined) throw new Error("no sandbox to dispatch to");
-    const { spec } = placement;
-    return {
-      handle,
-      call: {
-        callId: record.callId,
-        tool: record.tool,
-        input: record.input ?? {},
-        ...(record.timeoutMs === undefined ? {} : { timeoutMs: record.timeoutMs }),
-      },
-      env: spec.env,
-      secrets: spec.secrets,
-      workspace: spec.workspace,
-      outputBytes: spec.limits.outputBytes,
-      acknowledged: durablyEnded(),
-    };
+    const { env, secrets, workspace, limits } = placement.spec;
+    return { handle, env, secrets, workspace, outputBytes: limits.outputBytes };
   }
 
   /**
@@ -173,8 +180,8 @@ export function createCallRunner(context: SessionContext): CallRunner {
       .map((entry) => entry.callId);
   }
 
-  function forgetAcknowledged(dispatch: CallDispatch): void {
-    const sent = new Set(dispatch.acknowledged);
+  function forget(acknowledged: readonly string[]): void {
+    const sent = new Set(acknowledged);
     state.acknowledge = state.acknowledge.filter((entry) => !sent.has(entry.callId));
   }
 
@@ -186,6 +193,13 @@ export function createCallRunner(context: SessionContext): CallRunner {
 
   return { start, takeUp, cancel, abandon };
 }
+
+const callOf = (record: CallRecord): CallDispatch["call"] => ({
+  callId: record.callId,
+  tool: record.tool,
+  input: record.input ?? {},
+  ...(record.timeoutMs === undefined ? {} : { timeoutMs: record.timeoutMs }),
+});
 
 /** For Temporal's UI. Names only: a command may hold what is nobody's business. */
 const summaryOf = (record: CallRecord): string => `${record.tool} ${record.callId}`;

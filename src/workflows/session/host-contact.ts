@@ -1,5 +1,5 @@
 import type { Failure } from "../../contract/refs.js";
-import { failureOf, isHostSilence } from "./failures.js";
+import { failureOf, isCancelled, isHostSilence } from "./failures.js";
 import { shared } from "./proxies.js";
 import type { SessionContext } from "./session-context.js";
 
@@ -26,6 +26,7 @@ export async function onHost<T>(context: SessionContext, attempt: () => Promise<
       context.state.apply({ type: "reachable" });
       return result;
     } catch (error) {
+      if (isCancelled(error)) throw error;
       if (!isHostSilence(error)) {
         context.state.apply({ type: "reachable" });
         throw error;

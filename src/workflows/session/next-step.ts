@@ -4,6 +4,8 @@ import type { DeleteReason, Lifecycle } from "./lifecycle.js";
 export interface Load {
   readonly queued: number;
   readonly running: number;
+  /** A batch is on the fast path: what is queued meanwhile goes with the next. */
+  readonly isTrying: boolean;
 }
 
 export type Step =
@@ -12,7 +14,8 @@ export type Step =
   | { do: "resume" }
   | { do: "stop"; graceMs: number; cancelQueued: boolean }
   | { do: "set-network" }
-  | { do: "dispatch" }
+  /** So many of the queued calls, oldest first. */
+  | { do: "dispatch"; calls: number }
   | { do: "delete"; reason: DeleteReason }
   | { do: "end" }
   /** Nothing to do before this time, unless a message comes. */
@@ -55,11 +58,14 @@ export function nextStep(
       if (wanted.stop !== undefined) return { do: "stop", ...wanted.stop };
       // The calls being followed ask for the host again and again, and the first answer ends this state.
       // With none running, a queued one is sent to find out.
-      return load.queued > 0 && load.running === 0 ? { do: "dispatch" } : { do: "wait", untilMs: endsAtMs };
+      return load.queued > 0 && load.running === 0
+        ? { do: "dispatch", calls: 1 }
+        : { do: "wait", untilMs: endsAtMs };
     case "running": {
       if (wanted.stop !== undefined) return { do: "stop", ...wanted.stop };
       if (wanted.network !== undefined) return { do: "set-network" };
-      if (load.queued > 0 && load.running < context.maxConcurrentCalls) return { do: "dispatch" };
+      const free = context.maxConcurrentCalls - load.running;
+      if (load.queued > 0 && free > 0 && !load.isTrying) return { do: "dispatch", calls: free };
       if (load.queued > 0 || load.running > 0) return { do: "wait", untilMs: endsAtMs };
       const idleAtMs = idleDeadlineMs(lifecycle);
       if (context.nowMs >= idleAtMs) return { do: "stop", graceMs: 0, cancelQueued: false };

@@ -13,8 +13,8 @@ export interface SessionContext {
   readonly replies: Replies;
   /** Calls whose answer an update waits for right now. */
   readonly awaited: Map<string, number>;
-  /** Local activities in flight; a roll-over waits for them, they are short. */
-  fastCalls: number;
+  /** A batch of calls is on the fast path; a roll-over and the next batch wait for it, it is short. */
+  isTrying: boolean;
   /** Updates accepted in this run; the server refuses the 2,001st. */
   updates: number;
   /** Set once this run has decided to end: nothing new is dispatched, held updates answer. */
@@ -42,7 +42,7 @@ export function createSessionContext(state: SessionState): SessionContext {
     alarm: createAlarm({ now, onRing: changed }),
     replies: createReplies(changed),
     awaited: new Map(),
-    fastCalls: 0,
+    isTrying: false,
     updates: 0,
     rollingOver: false,
     changes: () => changes,
@@ -68,7 +68,7 @@ export function createSessionContext(state: SessionState): SessionContext {
       }
       changed();
     },
-    isQuiet: () => allHandlersFinished() && context.fastCalls === 0 && context.replies.pending() === 0,
+    isQuiet: () => allHandlersFinished() && !context.isTrying && context.replies.pending() === 0,
   };
 
   function replies(record: CallRecord, replyTo: NonNullable<CallRecord["replyTo"]>): void {

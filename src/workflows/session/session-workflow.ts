@@ -87,7 +87,11 @@ async function live(context: SessionContext, runner: CallRunner, steps: Steps): 
       context.changed();
       return { kind: "roll-over" };
     }
-    const load = { queued: state.calls.queued().length, running: state.calls.running().length };
+    const load = {
+      queued: state.calls.queued().length,
+      running: state.calls.running().length,
+      isTrying: context.isTrying,
+    };
     const maxConcurrentCalls =
       state.belongings.placement?.spec.maxConcurrentCalls ?? defaultMaxConcurrentCalls;
     const step = nextStep(state.lifecycle, load, { nowMs: context.now(), maxConcurrentCalls });
@@ -107,11 +111,9 @@ async function live(context: SessionContext, runner: CallRunner, steps: Steps): 
       case "set-network":
         await steps.setNetwork();
         break;
-      case "dispatch": {
-        const record = state.calls.queued()[0];
-        if (record !== undefined) runner.start(record);
+      case "dispatch":
+        runner.start(state.calls.queued().slice(0, step.calls));
         break;
-      }
       case "delete": {
         state.apply({ type: "deleting", reason: step.reason });
         display.refresh();

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Answer } from "../../src/contract/call.js";
+import type { SessionView } from "../../src/contract/state.js";
+import { createSessionHost, type SessionHost } from "../support/session-host.js";
+import { until } from "../support/until.js";
+
+let host: SessionHost;
+let worker: { stop(): Promise<void> };
+const rollOver = { historyEvents: 5 };
+beforeAll(async () => {
+  host = await createSessionHost("roll-over");
+  worker = await host.startWorker({ rollOver });
+});
+afterAll(() => host.stop());
+
+const start = (label: string, spec = {}) =>
+  host.client.sessions.start({ provider: "just-bash", ...spec }, { sessionId: host.newId(label) });
+
+async function runsOf(sessionId: string): Promise<number> {
+  let runs = 0;
+  const query = `WorkflowId = "${sessionId}"`;
+  await until(async () => {
+    runs = 0;
+    for await (const execution of host.temporal.workflow.list({ query })) runs += execution.runId ? 1 : 0;
+    return runs > 0;
+  });
+  return runs;
+}
+
+describe("B81 [temporal-can] roll-over with a threshold of 5 events", () => {
+  it("300 messages from 10 clients are each handled once, across a change of workers", async () => {
+    const session = await start("burst");
+    const senders = Array.from({ length: 10 }, (_, sender) =>
+      (async () => {
+        for (let index = 0; index < 15; index += 1) {
+          const callId = `${sender}-${index}`;
+          const command = `echo ${callId} >> log-${sender}`;
+          const handle = host.temporal.workflow.getHandle(session.sessionId);
+          await handle.signal("callTool", { callId: `s${callId}`, tool: "bash", input: { command: "true" } });
+          const answer = await session.call({ callId, tool: "bash", input: { command } });
+          expect(answer.outcome).toEqual({ kind: "exited", exitCode: 0 });
+        }
+      })(),
+    );
+    const restarts = (async () => {
+      for (let index = 0; index < 2; index += 1) {
+        await until(async () => (await session.state()).calls.done > 40 * (index + 1));
+        const next = await host.startWorker({ rollOver });
+        await worker.stop();
+        worker = next;
+      }
+    })();
+    await Promise.all([...senders, restarts]);
+    await until(async () => (await session.state()).calls.done === 300);
+    const logs = await session.bash("cat log-*");
+    const lines = (logs.result?.stdout.text ?? "").trim().split("\n");
+    expect(lines).toHaveLength(150);
+    expect(new Set(lines).size).toBe(150);
+    for (let sender = 0; sender < 10; sender += 1) {
+      const own = lines.filter((line) => line.startsWith(`${sender}-`));
+      expect(own).toEqual(Array.from({ length: 15 }, (_, index) => `${sender}-${index}`));
+    }
+    const runs = await runsOf(session.sessionId);
+    expect(runs).toBeGreaterThan(10);
+    expect(runs).toBeLessThan(320);
+    await session.delete({ wait: true });
+  }, 120_000);
+
+  it("a long call goes on over roll-overs, is not run twice and keeps its answer", async () => {
+    const session = await start("long");
+    const long = session.bash("echo s >> log; sleep 6; echo e >> log; cat log");
+    for (let index = 0; index < 12; index += 1) await session.bash(`echo ${index}`);
+    expect((await long).result?.stdout.text).toBe("s\ne\n");
+    expect(await runsOf(session.sessionId)).toBeGreaterThan(3);
+    await session.delete({ wait: true });
+  });
+
+  it("B83 [temporal-dedup] an id is known after the roll-over, also with another command", async () => {
+    const session = await start("dedup");
+    const request = { callId: "a", tool: "bash", input: { command: "echo x >> f; wc -l < f" } } as const;
+    const first = await session.call(request);
+    for (let index = 0; index < 4; index += 1) await session.bash("true");
+    expect(await runsOf(session.sessionId)).toBeGreaterThan(1);
+    expect(await session.call(request)).toEqual(first);
+    await expect(session.call({ ...request, input: { command: "other" } })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    await session.delete({ wait: true });
+    expect(await session.call(request)).toEqual(first);
+  });
+
+  it("500 queued calls survive it, one by one and in order", async () => {
+    const session = await start("queue", { maxConcurrentCalls: 1 });
+    const handle = host.temporal.workflow.getHandle(session.sessionId);
+    await handle.signal("callTool", { callId: "block", tool: "bash", input: { command: "sleep 3" } });
+    await until(async () => (await session.getCall("block"))?.status === "running");
+    for (let index = 0; index < 500; index += 1) {
+      await handle.signal("callTool", {
+        callId: `c${index}`,
+        tool: "bash",
+        input: { command: `echo ${index} >> log` },
+      });
+    }
+    await until(async () => (await handle.query<SessionView>("state")).calls.done === 501, 90_000);
+    const log = await session.bash("cat log");
+    expect(log.result?.stdout.text).toBe(Array.from({ length: 500 }, (_, index) => `${index}\n`).join(""));
+    await session.delete({ wait: true });
+  }, 150_000);
+});
+
+describe("B80 [temporal-payload]", () => {
+  it("eight answers at once of the largest kind, NULs among them, stay within the limits", async () => {
+    const session = await start("large");
+    const commands = Array.from({ length: 8 }, (_, index) =>
+      index % 2 === 0 ? "head -c 400000 /dev/zero" : `for i in $(seq 1 30000); do echo "$i ☕"; done`,
+    );
+    const answers = await Promise.all(commands.map((command) => session.bash(command)));
+    for (const answer of answers) {
+      expect(answer.outcome).toEqual({ kind: "exited", exitCode: 0 });
+      expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(140_000);
+      const stdout = answer.result?.stdout;
+      expect(stdout?.omittedBytes).toBeGreaterThan(0);
+      expect(stdout?.full?.sizeBytes).toBe(stdout?.totalBytes);
+    }
+    expect(Buffer.byteLength(JSON.stringify(await session.state()))).toBeLessThan(256 * 1024);
+    const late = (await session.getCall(answers[0]?.callId ?? "")) as Answer;
+    expect(late.outcome).toEqual({ kind: "exited", exitCode: 0 });
+    expect(late.result).toBeDefined();
+    await session.delete({ wait: true });
+  });
+});
