@@ -8,6 +8,8 @@ import { frameLimits, protocolError, type Frame } from "./guest-frames.js";
 
 /** Output under way to this process at once, per followed call: what a slow consumer costs in memory. */
 const windowBytes = 1024 * 1024;
+/** What a consumer gets at once: a piece is copied and decoded whole. */
+const pieceBytes = 64 * 1024;
 /** Credit goes back in pieces of this size: a frame per chunk would double the traffic. */
 const creditStepBytes = 256 * 1024;
 
@@ -46,7 +48,9 @@ export async function followCall(
   const deliver = async (stream: OutputStream, bytes: Buffer, offset: number): Promise<void> => {
     if (failure !== undefined) return;
     try {
-      await options.onOutput(stream, bytes, offset);
+      for (let start = 0; start < bytes.length; start += pieceBytes) {
+        await options.onOutput(stream, bytes.subarray(start, start + pieceBytes), offset + start);
+      }
     } catch (error) {
       giveUp(error);
       return;

@@ -1,7 +1,8 @@
 import { ProviderError } from "../errors.js";
 import type { ResourceLabels } from "../labels.js";
 import type { OperationContext } from "../provider.js";
-import { engineTimeouts, type DockerDeps } from "./deps.js";
+import type { DockerDeps } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import { inspectContainer, type Container } from "./inspect-container.js";
 import { removeContainer } from "./remove-container.js";
 

@@ -1,7 +1,8 @@
 import type { TemplateSpec } from "../../contract/spec.js";
 import { ProviderError } from "../errors.js";
 import type { OperationContext } from "../provider.js";
-import { engineTimeouts, type DockerDeps } from "./deps.js";
+import type { DockerDeps } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import { inspectImage } from "./template-image.js";
 
 /** Gets the image a template starts from, by its pull policy, and returns its id. */

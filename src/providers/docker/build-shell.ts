@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { ProviderError } from "../errors.js";
 import type { OperationContext } from "../provider.js";
-import { engineTimeouts, type DockerDeps } from "./deps.js";
+import type { DockerDeps } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import { guestPath } from "./sandbox-layout.js";
 
 /** Of a failed step's output, what its error shows: the end says why. */

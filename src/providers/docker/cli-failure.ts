@@ -1,6 +1,11 @@
 import type { FailureCode } from "../../contract/refs.js";
 import { ProviderError } from "../errors.js";
-import type { CliResult } from "./docker-cli.js";
+
+export interface CliResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number;
+}
 
 interface Meaning {
   readonly pattern: RegExp;

@@ -2,7 +2,7 @@ import { execa } from "execa";
 import type { GuestTransport } from "../../exec/guest-transport.js";
 import { ProviderError } from "../errors.js";
 import { cancelled } from "./cancelled.js";
-import { cliFailure, spawnFailure } from "./cli-failure.js";
+import { cliFailure, spawnFailure, type CliResult } from "./cli-failure.js";
 import { killGroup } from "./kill-group.js";
 import { openTransport } from "./open-transport.js";
 
@@ -40,12 +40,6 @@ export interface CliRequest {
   readonly input?: string | Uint8Array;
   /** Each line of stdout and stderr as it comes. */
   onLine?(line: string): void;
-}
-
-export interface CliResult {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly exitCode: number;
 }
 
 export interface DockerCli {

@@ -8,7 +8,9 @@ const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
  */
 export function parseEngineTime(text: string): number | undefined {
   const parts = listed.exec(text);
-  const iso = parts ? `${parts[1] ?? ""}T${parts[2] ?? ""}${parts[3] ?? ""}${parts[4] ?? ""}:${parts[5] ?? ""}` : text;
+  const iso = parts
+    ? `${parts[1] ?? ""}T${parts[2] ?? ""}${parts[3] ?? ""}${parts[4] ?? ""}:${parts[5] ?? ""}`
+    : text;
   if (!rfc3339.test(iso)) return undefined;
   const timeMs = Date.parse(iso);
   // Go's zero time and the epoch mean "not set"; nothing of ours is that old.

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ProviderError } from "../errors.js";
-import { engineTimeouts } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import type { DockerCli } from "./docker-cli.js";
 
 export interface GuestBinary {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProviderError } from "../errors.js";
 import { cliFailure } from "./cli-failure.js";
-import { engineTimeouts, type DockerDeps } from "./deps.js";
+import type { DockerDeps } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import { inspectContainer } from "./inspect-container.js";
 import { nameArgument } from "./arguments.js";
 

@@ -1,6 +1,7 @@
 import { encodeLabelValue } from "../labels.js";
 import type { OperationContext, RemoveTarget } from "../provider.js";
-import { engineTimeouts, type DockerDeps } from "./deps.js";
+import type { DockerDeps } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import { inspectContainers } from "./inspect-container.js";
 import { removeContainer } from "./remove-container.js";
 import { cancelled } from "./cancelled.js";

@@ -2,7 +2,8 @@ import type { Handle } from "../../contract/sandbox.js";
 import { ProviderError } from "../errors.js";
 import type { OperationContext } from "../provider.js";
 import { cliFailure } from "./cli-failure.js";
-import { engineTimeouts, type DockerDeps } from "./deps.js";
+import type { DockerDeps } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import { openHandle } from "./documents.js";
 import { inspectContainer } from "./inspect-container.js";
 

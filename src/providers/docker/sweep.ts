@@ -26,11 +26,11 @@ export async function sweep(
       if (container === undefined) continue;
       resource = describe(container);
       const reason = reasonToKeep(deps, container) ?? (query.isStale(resource) ? undefined : "not stale");
-      if (reason !== undefined) {
-        kept.push({ ...resource, reason });
+      if (reason !== undefined || query.dryRun) {
+        kept.push({ ...resource, reason: reason ?? "stale, but this is a dry run" });
         continue;
       }
-      if (!query.dryRun) await removeContainer(deps, id, context.signal);
+      await removeContainer(deps, id, context.signal);
       removed.push(resource);
       context.onProgress(`removed ${resource.kind} ${id.slice(0, 12)}`);
     } catch (error) {

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { ProviderError } from "../errors.js";
 import { decodeLabels } from "../labels.js";
 import { cliFailure } from "./cli-failure.js";
-import { engineTimeouts, type DockerDeps } from "./deps.js";
+import type { DockerDeps } from "./deps.js";
+import { engineTimeouts } from "./engine-timeouts.js";
 import { templateTag } from "./names.js";
 
 const imageSchema = z.tuple([

@@ -57,9 +57,7 @@ describeDocker("life of a sandbox", () => {
     expect(await installation.containers()).toEqual([]);
     await expect(provider.resume(handle, context())).rejects.toMatchObject({ code: "session-lost" });
     await expect(provider.connect(handle, context())).rejects.toMatchObject({ code: "session-lost" });
-    await expect(provider.stop(handle, { graceMs: 0 }, context())).rejects.toMatchObject({
-      code: "session-lost",
-    });
+    await provider.stop(handle, { graceMs: 0 }, context());
   });
 
   it("the floor: no capabilities, no new privileges, limits, no network, the session user", async () => {
