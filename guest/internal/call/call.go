@@ -32,6 +32,7 @@ type Call struct {
 	// launched: by this guest; what an earlier one only claimed may start now.
 	launched    bool
 	pid         int
+	exit        <-chan syscall.WaitStatus
 	startedAtMs int64
 	sizes       [2]int64
 	// reason is the first that ended the call, nil while it runs by itself.
@@ -134,7 +135,7 @@ func (c *Call) begin(grace time.Duration) {
 }
 
 func (c *Call) target() process.Target {
-	return process.Target{PID: c.pid, Token: c.token, Stray: c.calls.stray}
+	return process.Target{PID: c.pid, Exit: c.exit, Token: c.token, Stray: c.calls.stray}
 }
 
 // Kill ends everything of the call and returns when nothing is left, background processes included.

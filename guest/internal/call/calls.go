@@ -153,7 +153,7 @@ func (c *Calls) stray(token uint64) bool {
 	return os.Getpid() == 1 && (token-number != c.series || number == 0 || number > c.issued.Load())
 }
 
-// leftOf lists what a call left, and ends strays on the way.
+// leftOf lists what a call left.
 func (c *Calls) leftOf(token uint64) []Background {
 	found, err := process.Scan()
 	if err != nil {

@@ -30,7 +30,7 @@ func (c *Call) launch(request *Request) *fault.Fault {
 		started.Abandon()
 		return c.neverStarted(spaceFault(err))
 	}
-	if reason := c.enter(started.PID); reason != nil {
+	if reason := c.enter(started); reason != nil {
 		started.Abandon()
 		c.finish(*reason, false)
 		return nil
@@ -65,10 +65,10 @@ func (c *Call) neverStarted(reason *fault.Fault) *fault.Fault {
 }
 
 // enter makes the process known to terminate; a reason that came before keeps it from starting.
-func (c *Call) enter(pid int) *Outcome {
+func (c *Call) enter(started *process.Process) *Outcome {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.pid = pid
+	c.pid, c.exit = started.PID, started.Exit
 	return c.reason
 }
 

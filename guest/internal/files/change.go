@@ -82,6 +82,10 @@ func (v View) Remove(path string, recursive, force bool) (removed bool, err erro
 		} else {
 			err = sys.Unlinkat(target.dir, target.name, directory)
 		}
+		if errors.Is(err, syscall.ENOTEMPTY) && !recursive {
+			return fault.New(fault.NotAFile, "%q is a directory and not empty", path).OnField("path").
+				WithHint("Set recursive to remove it with all it holds.")
+		}
 		if err != nil {
 			return fault.From(err, path).OnField("path")
 		}

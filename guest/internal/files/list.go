@@ -37,7 +37,7 @@ func (l *listing) add(name string, stat *syscall.Stat_t) bool {
 // List the names in a directory, in the order of the file system.
 func (v View) List(path string, maxEntries int) (records []byte, truncated bool, err error) {
 	found := &listing{left: maxEntries}
-	err = v.inDirectory(path, func(dir *os.File) error { return found.names(dir, "", nil, 0) })
+	err = v.inDirectory(path, true, func(dir *os.File) error { return found.names(dir, "", nil, 0) })
 	return found.records, found.truncated, err
 }
 
@@ -45,15 +45,15 @@ func (v View) List(path string, maxEntries int) (records []byte, truncated bool,
 // listed and not entered; those that can't be read are listed and skipped.
 func (v View) Walk(path string, maxEntries int, prune []string) (records []byte, truncated bool, err error) {
 	found := &listing{left: maxEntries}
-	err = v.inDirectory(path, func(dir *os.File) error {
+	err = v.inDirectory(path, false, func(dir *os.File) error {
 		return found.names(dir, "", func(name string) bool { return !slices.Contains(prune, name) }, maxDepth)
 	})
 	return found.records, found.truncated, err
 }
 
-func (v View) inDirectory(path string, job func(*os.File) error) error {
+func (v View) inDirectory(path string, follow bool, job func(*os.File) error) error {
 	return v.as.Do(func() error {
-		target, err := how{roots: v.roots}.resolve(path)
+		target, err := how{roots: v.roots, follow: follow}.resolve(path)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,9 @@ const plainRounds = 1
 // Target is everything of one call: its first process (which has no token in its first moments) and all that
 // carries its token. Tokens for which Stray says true belong to nobody and go as well.
 type Target struct {
-	PID   int
+	PID int
+	// Exit tells the first process from a later one with the same pid.
+	Exit  <-chan syscall.WaitStatus
 	Token uint64
 	Stray func(token uint64) bool
 }
@@ -69,11 +71,9 @@ func (r *Reaper) each(target Target, numbers ...syscall.Signal) int {
 }
 
 func (r *Reaper) send(target Target, process Found, number syscall.Signal) {
-	if process.PID == target.PID {
-		r.signal(process.PID, number)
-		return
+	if process.PID != target.PID || !r.signal(target, number) {
+		signalMarked(process.PID, process.Token, number)
 	}
-	signalMarked(process.PID, process.Token, number)
 }
 
 func (r *Reaper) count(target Target) int { return r.find(target, func(Found) {}) }
@@ -83,13 +83,13 @@ func (r *Reaper) find(target Target, take func(Found)) int {
 	count, first := 0, false
 	err := visit(func(process Found) {
 		stray := target.Stray != nil && target.Stray(process.Token)
-		if process.Token == target.Token || process.PID == target.PID || stray {
+		if process.Token == target.Token || stray {
 			count++
 			first = first || process.PID == target.PID
 			take(process)
 		}
 	})
-	if !first && r.lives(target.PID) {
+	if !first && r.lives(target) {
 		count++
 		take(Found{PID: target.PID, Token: target.Token})
 	}
@@ -98,11 +98,4 @@ func (r *Reaper) find(target Target, take func(Found)) int {
 		count++
 	}
 	return count
-}
-
-func (r *Reaper) lives(pid int) bool {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	_, ours := r.children[pid]
-	return ours
 }

@@ -59,12 +59,26 @@ func (r *Reaper) collect() {
 	}
 }
 
-// signal reaches a child only while it is not reaped: its pid can't belong to another by then.
-func (r *Reaper) signal(pid int, number syscall.Signal) bool {
+// signal reaches the first process of a target only while it is not reaped: its pid can't belong to another by then.
+func (r *Reaper) signal(target Target, number syscall.Signal) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if _, ours := r.children[pid]; !ours {
+	if !r.holds(target) {
 		return false
 	}
-	return syscall.Kill(pid, number) == nil
+	// It may have ended; then it waits to be reaped, and the signal does nothing.
+	_ = syscall.Kill(target.PID, number)
+	return true
+}
+
+func (r *Reaper) lives(target Target) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.holds(target)
+}
+
+// holds needs the mutex.
+func (r *Reaper) holds(target Target) bool {
+	exit, ours := r.children[target.PID]
+	return ours && exit == target.Exit
 }

@@ -118,9 +118,11 @@ func (e *Entry) SizeBytes(name string) int64 {
 	return info.Size()
 }
 
-// Bury puts up the tombstone first: dying in between leaves an entry that can be acknowledged again.
+// Bury puts up the tombstone first: dying in between leaves an entry that can be acknowledged again. The tombstone
+// is the claim itself, so that another request under the id is still told from the same one.
 func (e *Entry) Bury() error {
-	if err := os.WriteFile(e.spool.tomb(e.callID), nil, 0o600); err != nil {
+	err := os.Link(filepath.Join(e.dir, "claim.json"), e.spool.tomb(e.callID))
+	if err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	e.spool.used.Add(-e.outputBytes())

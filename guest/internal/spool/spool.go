@@ -110,6 +110,35 @@ func (s *Spool) Buried(callID string) bool {
 	return err == nil
 }
 
+// Tomb finds the claim of an acknowledged id.
+func (s *Spool) Tomb(callID string) (Claim, bool) {
+	claim, err := readClaim(s.tomb(callID))
+	return claim, err == nil
+}
+
+// Tombs are all acknowledged ids, in no order.
+func (s *Spool) Tombs() ([]Claim, error) {
+	names, err := os.ReadDir(filepath.Join(s.dir, "tombs"))
+	claims := make([]Claim, 0, len(names))
+	for _, name := range names {
+		claim, problem := readClaim(filepath.Join(s.dir, "tombs", name.Name()))
+		if problem != nil {
+			err = errors.Join(err, problem)
+			continue
+		}
+		claims = append(claims, claim)
+	}
+	return claims, err
+}
+
+func readClaim(path string) (claim Claim, err error) {
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, &claim)
+	}
+	return claim, err
+}
+
 // Grow says how much of the output still fits, and counts it.
 func (s *Spool) Grow(bytes int) int {
 	for {
