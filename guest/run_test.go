@@ -81,7 +81,7 @@ func TestWhatCannotStartIsRecorded(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	must(t, os.MkdirAll(box.workspace+"/later", 0o755))
-	if got := host.final(host.run(box, request)); got.State != "attached" {
+	if got := host.final(host.run(box, request)); got.Code != "cannot-start" || !strings.Contains(got.Message, request.cwd) {
 		t.Fatalf("%+v", got)
 	}
 	if _, got := host.follow("c", 0); got.End == nil || got.End.Outcome.Error == nil || got.End.Outcome.Error.Code != "cannot-start" {
@@ -113,12 +113,24 @@ func TestAnIdRunsOnce(t *testing.T) {
 	if got := second.final(second.request(object{"op": "ack"}, []byte(`["c","unknown"]`))); got.Type != "result" {
 		t.Errorf("ack: %+v", got)
 	}
-	if got := second.final(second.run(box, request)); got.Code != "closed" {
-		t.Errorf("after the acknowledgement: %+v", got)
+	for range 2 {
+		if got := second.final(second.run(box, request)); got.State != "attached" {
+			t.Errorf("after the acknowledgement: %+v", got)
+		}
+		if got := second.final(second.run(box, command{id: "c", script: "other"})); got.Code != "conflict" {
+			t.Errorf("another script after the acknowledgement: %+v", got)
+		}
+		if _, got := second.follow("c", 0); got.Code != "closed" {
+			t.Errorf("following after the acknowledgement: %+v", got)
+		}
+		box.restart()
+		second = box.connect()
 	}
-	box.restart()
-	if got := box.connect(); got.final(got.run(box, request)).Code != "closed" {
-		t.Error("the tombstone did not survive")
+	if got := second.final(second.run(box, command{id: "later", script: "cat log"})); got.State != "started" {
+		t.Errorf("%+v", got)
+	}
+	if streams, _ := second.follow("later", 0); streams["stdout"] != "x\n" {
+		t.Errorf("the command ran again: %q", streams["stdout"])
 	}
 }
 

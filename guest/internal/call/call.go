@@ -138,6 +138,19 @@ func (c *Call) target() process.Target {
 	return process.Target{PID: c.pid, Exit: c.exit, Token: c.token, Stray: c.calls.stray}
 }
 
+// Refused says why the command could not be started, nil when it was or when that isn't known yet.
+func (c *Call) Refused() *fault.Fault {
+	if c == nil {
+		return nil
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.end == nil {
+		return nil
+	}
+	return c.end.Outcome.Error
+}
+
 // Kill ends everything of the call and returns when nothing is left, background processes included.
 func (c *Call) Kill(reason Outcome, grace time.Duration) *fault.Fault {
 	c.mutex.Lock()

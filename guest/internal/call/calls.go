@@ -83,7 +83,8 @@ func (c *Calls) restore(call *Call, stored spool.Stored) {
 // Epoch is random for each start of the guest.
 func (c *Calls) Epoch() string { return c.epoch }
 
-// Begin claims the call, or finds it. The claim is in place when it returns; start runs it then.
+// Begin claims the call, or finds it. The claim is in place when it returns; start runs it then. Of an acknowledged
+// call nothing is found and nothing starts.
 func (c *Calls) Begin(request *Request) (found *Call, start func() *fault.Fault, failure *fault.Fault) {
 	if failure := request.Check(); failure != nil {
 		return nil, nil, failure
@@ -95,14 +96,17 @@ func (c *Calls) Begin(request *Request) (found *Call, start func() *fault.Fault,
 		return call, nil, nil
 	}
 	if known && (call.kind != spool.Run || call.hash != request.hash()) {
-		return nil, nil, fault.New(fault.Conflict, "call %q was claimed for another request", request.CallID).
-			WithHint("Use a new call id for another request.").OnField("callId")
+		return nil, nil, claimedFault(request.CallID)
 	}
-	if known && call.buried {
-		return nil, nil, closedFault(request.CallID)
-	}
-	if known && call.launched {
+	if known && (call.buried || call.launched) {
 		return call, nil, nil
+	}
+	if tomb, buried := c.spool.Tomb(request.CallID); buried {
+		// Nothing is left to follow, and nothing may start again.
+		if tomb.Kind == spool.Fence || tomb.Kind == spool.Run && tomb.RequestHash == request.hash() {
+			return nil, nil, nil
+		}
+		return nil, nil, claimedFault(request.CallID)
 	}
 	if c.stopping {
 		return nil, nil, fault.New(fault.Closed, "the sandbox is stopping")
@@ -140,6 +144,11 @@ func (c *Calls) claim(claim spool.Claim) (*Call, *fault.Fault) {
 	call := c.newCall(entry, claim)
 	c.all[claim.CallID] = call
 	return call, nil
+}
+
+func claimedFault(callID string) *fault.Fault {
+	return fault.New(fault.Conflict, "call %q was claimed for another request", callID).
+		WithHint("Use a new call id for another request.").OnField("callId")
 }
 
 func closedFault(callID string) *fault.Fault {

@@ -79,8 +79,7 @@ func usable(call *Call, callID, requestHash string) *fault.Fault {
 	case call.kind == spool.Fence:
 		return fault.New(fault.Closed, "call %q was cancelled before it began", callID)
 	case call.kind != spool.Write || call.hash != requestHash:
-		return fault.New(fault.Conflict, "call %q was claimed for another request", callID).
-			WithHint("Use a new call id for another request.").OnField("callId")
+		return claimedFault(callID)
 	}
 	return nil
 }

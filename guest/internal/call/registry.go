@@ -122,6 +122,15 @@ func (c *Calls) List() []Listed {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	listed := make([]Listed, 0, len(c.all))
+	buried, err := c.spool.Tombs()
+	if err != nil {
+		c.warn("read the tombstones", err)
+	}
+	for _, tomb := range buried {
+		if _, known := c.all[tomb.CallID]; !known && tomb.Kind != spool.Fence {
+			listed = append(listed, Listed{CallID: tomb.CallID, Kind: string(tomb.Kind), State: "acknowledged", Background: []Background{}})
+		}
+	}
 	for id, call := range c.all {
 		line := Listed{CallID: id, Kind: string(call.kind), State: call.state(), Background: []Background{}}
 		if line.State == "ended" || call.buried {
@@ -129,7 +138,6 @@ func (c *Calls) List() []Listed {
 		}
 		if call.buried && len(line.Background) == 0 {
 			delete(c.all, id)
-			continue
 		}
 		listed = append(listed, line)
 	}

@@ -67,12 +67,15 @@ func run(r *request) (work, error) {
 	if len(env) > 0 {
 		request.Env = strings.Split(string(bytes.TrimSuffix(env, []byte{0})), "\x00")
 	}
-	_, start, failure := r.channel.server.Calls.Begin(request)
+	found, start, failure := r.channel.server.Calls.Begin(request)
 	return func() (fields, []byte, error) {
 		switch {
 		case failure != nil:
 			return nil, nil, failure
 		case start == nil:
+			if failure := found.Refused(); failure != nil {
+				return nil, nil, failure
+			}
 			return fields{"state": "attached"}, nil, nil
 		}
 		if failure := start(); failure != nil {

@@ -4,7 +4,7 @@
 //	calls/KEY/start.json   the process; there before it may do anything
 //	calls/KEY/stdout ...   output
 //	calls/KEY/exit.json    how it ended; there before anybody is told
-//	tombs/KEY              acknowledged: the id is used up for the sandbox's life
+//	tombs/KEY              the claim of an acknowledged call: the id is used up for the sandbox's life
 //
 // Files are written and renamed, without fsync: the spool has to survive the death of processes, not that of the
 // machine, where the commands die as well.
