@@ -77,6 +77,9 @@ func TestOutputLimits(t *testing.T) {
 	if end.Outcome.Error == nil || end.Outcome.Error.Code != "no-space" {
 		t.Errorf("beyond the spool: %s", outcome(end))
 	}
+	if got := host.final(host.run(box, command{id: "spool", script: "yes; sleep 300"})); got.State != "attached" {
+		t.Errorf("its output is kept from who asks again: %+v", got)
+	}
 	if got := host.final(host.run(box, command{id: "refused", script: "echo ok"})); got.Code != "no-space" {
 		t.Errorf("a full spool took a call: %+v", got)
 	}

@@ -145,7 +145,8 @@ func (c *Call) Refused() *fault.Fault {
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.end == nil {
+	// Other errors end a command that ran: its output is there, and whoever asks again has to get at it.
+	if c.end == nil || c.end.Outcome.Error == nil || c.end.Outcome.Error.Code != fault.CannotStart {
 		return nil
 	}
 	return c.end.Outcome.Error
