@@ -13,8 +13,16 @@ export async function withProgress<T>(
   work: (progress: Progress) => Promise<T>,
   { quiet = false }: { quiet?: boolean } = {},
 ): Promise<T> {
-  const terminal = process.stderr.isTTY && !quiet;
-  const spinner = ora({ text: message, stream: process.stderr, isEnabled: terminal, isSilent: !terminal });
+  // A pseudo-terminal that nobody gave a size has no columns, and the spinner would count lines for ever.
+  const terminal = process.stderr.isTTY && process.stderr.columns > 0 && !quiet;
+  const spinner = ora({
+    text: message,
+    stream: process.stderr,
+    isEnabled: terminal,
+    isSilent: !terminal,
+    // It would put the terminal into raw mode, where Ctrl-C is only a character.
+    discardStdin: false,
+  });
   const timer = setTimeout(() => spinner.start(), 1_000);
   try {
     return await work({

@@ -26,6 +26,7 @@ describeProvider({
     "B19-signals": "just-bash has no processes, so nothing can be killed by a signal",
     B13: "just-bash has no background jobs: `cmd &` is waited for",
     "B01-large": "just-bash has no `yes`",
+    "text-ambiguous-stderr": "just-bash hands over stderr without saying whether it is text or bytes",
     fifo: "just-bash has no mkfifo; the host's side is tested in just-bash/files.test.ts",
     B45: "just-bash can't make a name that is not UTF-8; the host's side is tested in just-bash/files.test.ts",
     live: "just-bash gives a command's output at its end",

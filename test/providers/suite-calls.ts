@@ -172,6 +172,13 @@ export function callCases(subject: Subject): void {
       const { end } = await loop;
       expect(end.outcome).toEqual({ kind: "timed-out", timeoutMs: 2000 });
       expect(end.endedAtMs).toBeGreaterThan(answered.end.endedAtMs);
+      for (const script of [
+        "s=x; while :; do s=$s$s; done",
+        `printf %s ${"a".repeat(40)}b | grep -E '(a+)+$'`,
+      ]) {
+        const ran = await run(busy.channel, request(script, { timeoutMs: 2000 }));
+        expect(ran.end.endedAtMs - ran.end.startedAtMs, script).toBeLessThan(20_000);
+      }
       expect((await run(busy.channel, "echo again")).stdout.toString()).toBe("again\n");
     },
   );

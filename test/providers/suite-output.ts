@@ -86,21 +86,34 @@ export function outputCases(subject: Subject): void {
     { shell: true },
     async () => {
       const { channel } = await bench.open();
-      for (const text of [
-        "é",
-        "Ã©",
-        "ÿ\u0080",
-        "naïve café",
-        "日本語 🎉",
-        "tab\tand\\backslash",
-        "e\u0301",
-      ]) {
+      for (const text of ["é", "naïve café", "日本語 🎉", "tab\tand\\backslash", "e\u0301"]) {
         const ran = await run(channel, `cat <<'EOF'\n${text}\nEOF\nprintf '%s\\n' ${quote(text)} >&2`);
         expect(ran.stdout.toString("utf8")).toBe(`${text}\n`);
         expect(ran.stderr.toString("utf8")).toBe(`${text}\n`);
       }
     },
   );
+
+  bench.case(
+    "text-ambiguous",
+    "text that looks like bytes comes through as text",
+    { shell: true },
+    async () => {
+      const { channel } = await bench.open();
+      for (const text of ["Ã©", "ÿ\u0080"]) {
+        const { stdout } = await run(channel, `printf %s ${quote(text)}`);
+        expect(stdout.toString("utf8")).toBe(text);
+      }
+    },
+  );
+
+  bench.case("text-ambiguous-stderr", "and so it does on stderr", { shell: true }, async () => {
+    const { channel } = await bench.open();
+    for (const text of ["Ã©", "ÿ\u0080"]) {
+      const { stderr } = await run(channel, `printf %s ${quote(text)} >&2`);
+      expect(stderr.toString("utf8")).toBe(text);
+    }
+  });
 
   bench.case("binary", "bytes that are no text come through as they are", { shell: true }, async () => {
     const { channel } = await bench.open();
@@ -120,6 +133,28 @@ export function outputCases(subject: Subject): void {
     async () => {
       const { channel } = await bench.open();
       expect([...(await run(channel, "printf '\\377\\376\\n'")).stdout]).toEqual([0xff, 0xfe, 0x0a]);
+    },
+  );
+
+  bench.case(
+    "binary-files",
+    "bytes that are no text pass through pipes, filters and redirects",
+    { shell: true },
+    async () => {
+      const { channel } = await bench.open();
+      const content = Buffer.concat([
+        Buffer.from("caf\xe9 one\nna\xefve two\n", "latin1"),
+        Buffer.from("\ufeffü\n"),
+      ]);
+      await channel.files.write("/workspace/mixed.txt", bytes(content), {});
+      const script =
+        "cat mixed.txt | tail -n 5 > copy.txt; sed -i s/one/eins/ copy.txt; cat copy.txt | wc -c; cat copy.txt";
+      const { stdout } = await run(channel, script);
+      const expected = Buffer.concat([
+        Buffer.from("caf\xe9 eins\nna\xefve two\n", "latin1"),
+        Buffer.from("\ufeffü\n"),
+      ]);
+      expect(stdout.toString("latin1")).toBe(`${expected.length}\n${expected.toString("latin1")}`);
     },
   );
 

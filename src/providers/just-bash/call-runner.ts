@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { KillCause } from "../channel.js";
+import { ProviderError } from "../errors.js";
 import { CallExecution, type ClaimedCall } from "./call-execution.js";
 import type { CallRecord } from "./call-record.js";
 import { isAlive, ownIdentity, type ProcessIdentity } from "./process-identity.js";
@@ -26,6 +27,7 @@ export class CallRunner {
   readonly #running = new Map<string, Running>();
   #identity: Promise<ProcessIdentity> | undefined;
   #killWatch: NodeJS.Timeout | undefined;
+  #closing = false;
 
   constructor(pool: ThreadPool) {
     this.#pool = pool;
@@ -47,6 +49,8 @@ export class CallRunner {
    * `claim` tells whether the claim was won; only then the call starts.
    */
   async start(call: ClaimedCall, claim: () => Promise<boolean>): Promise<boolean> {
+    // Before the claim: it would use the call's id up for nothing.
+    if (this.#closing) throw new ProviderError("unavailable", "this worker is shutting down");
     const { directory } = call.record;
     // One that is claiming right now: whoever comes second waits for what comes of it.
     for (let held = this.#running.get(directory); held; held = this.#running.get(directory)) {
@@ -95,6 +99,7 @@ export class CallRunner {
 
   /** Ends what runs here; the records say `lost`. */
   async close(): Promise<void> {
+    this.#closing = true;
     const running = [...this.#running.values()];
     for (const { execution } of running) execution.interrupt({ kind: "closing" }, 0);
     await Promise.all(running.map(({ done }) => done));

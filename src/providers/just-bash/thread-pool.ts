@@ -131,6 +131,9 @@ class Thread implements ThreadLease {
       stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: Math.max(64, Math.floor(options.memoryBytes / 1024 ** 2)) },
     });
+    // Nothing is meant to be printed there; unread it would pile up.
+    this.#worker.stdout.resume();
+    this.#worker.stderr.resume();
     this.#worker.on("message", (message: ThreadMessage) => {
       if (message.type !== "ready") this.#settle(message);
     });

@@ -34,13 +34,14 @@ async function execute(request: ThreadRequest): Promise<void> {
 }
 
 async function run(request: ThreadRequest): Promise<ThreadMessage> {
-  const fs = createSandboxFs(request.root);
-  if (!(await isDirectory(request.cwd))) return { type: "refused", reason: "cwd-missing" };
+  // Before anything is awaited: a wind-down may come at once.
   const woundDown = new Promise<"wound-down">((resolve) => {
     windDown = () => {
       resolve("wound-down");
     };
   });
+  const fs = createSandboxFs(request.root);
+  if (!(await isDirectory(request.cwd))) return { type: "refused", reason: "cwd-missing" };
   const raw = { stdout: "", stderr: "" };
   const keep = (stream: string, data?: Record<string, unknown>): void => {
     const output = data?.output;

@@ -2,7 +2,7 @@ import { CancellationScope, sleep } from "@temporalio/workflow";
 
 /**
  * One durable timer for all deadlines of a session, armed for the nearest. It is not moved when a deadline
- * moves away: it rings early, and whoever still waits arms it again. So a call costs no timer of its own.
+ * moves away: it rings early, and is armed again for what is left. So a call costs no timer of its own.
  */
 export interface Alarm {
   /** Rings at this time or before. */
@@ -21,15 +21,16 @@ export function createAlarm(options: { now: () => number; onRing: () => void }):
       const waitMs = Math.min(Math.max(deadlineMs - options.now(), 1), longestMs);
       const alarm = { atMs: options.now() + waitMs, scope: new CancellationScope() };
       armed = alarm;
-      // Handlers arm it too, and theirs is a scope that a cancelled workflow cancels.
-      void CancellationScope.nonCancellable(() => alarm.scope.run(() => sleep(waitMs))).then(
-        () => {
-          if (armed === alarm) armed = undefined;
-          options.onRing();
-        },
-        // Cancelled because an earlier deadline came up.
-        () => undefined,
-      );
+      void alarm.scope
+        .run(() => sleep(waitMs))
+        .then(
+          () => {
+            if (armed === alarm) armed = undefined;
+            options.onRing();
+          },
+          // Cancelled because an earlier deadline came up.
+          () => undefined,
+        );
     },
   };
 }

@@ -85,24 +85,20 @@ export function registerCallHandlers(context: SessionContext): void {
 
   /** Waits for the end, for the caller's patience, or for the roll-over, whichever comes first. */
   async function heldAnswer(record: CallRecord, waitMs: number): Promise<Answer> {
-    const deadlineMs = context.now() + waitMs;
-    const { callId } = record;
-    context.awaited.set(callId, (context.awaited.get(callId) ?? 0) + 1);
-    const isOver = () => record.status === "done" || context.rollingOver || context.now() >= deadlineMs;
-    while (!isOver()) {
-      context.alarm.arm(deadlineMs);
-      const seen = context.changes();
-      await condition(() => isOver() || context.changes() !== seen);
-    }
-    const held = (context.awaited.get(callId) ?? 1) - 1;
-    if (held === 0) context.awaited.delete(callId);
-    else context.awaited.set(callId, held);
+    const held = { callId: record.callId, deadlineMs: context.now() + waitMs };
+    context.held.add(held);
+    context.changed();
+    await condition(
+      () =>
+        !context.isTrying &&
+        (record.status === "done" || context.rollingOver || context.now() >= held.deadlineMs),
+    );
+    context.held.delete(held);
     return answerOf(sessionId, record);
   }
 
   function tooManyHeld(): Failure | undefined {
-    let held = 0;
-    for (const count of context.awaited.values()) held += count;
+    const held = context.held.size;
     if (held < limits.heldUpdates) return undefined;
     return {
       code: "busy",
@@ -134,17 +130,12 @@ export function registerCallHandlers(context: SessionContext): void {
     state.reject(failure);
     const address = replyAddress(value);
     if (address === undefined) return;
-    context.replies.send(
-      address.replyTo,
-      refusal(sessionId, address, failure, context.now()),
-      () => undefined,
-    );
+    const answer = refusal(sessionId, address, failure, context.now());
+    state.outbox.push({ replyTo: address.replyTo, answer });
   }
 
   function answerAgain(record: CallRecord): void {
     if (record.replyTo === undefined) return;
-    context.replies.send(record.replyTo, answerOf(sessionId, record), (outcome) => {
-      record.reply = outcome;
-    });
+    state.outbox.push({ replyTo: record.replyTo, answer: answerOf(sessionId, record) });
   }
 }

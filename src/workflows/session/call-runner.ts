@@ -1,162 +1,133 @@
-import { CancelledFailure, CancellationScope, condition, workflowInfo } from "@temporalio/workflow";
+import { CancellationScope, workflowInfo } from "@temporalio/workflow";
 import type { CallDispatch, CallEnding, CallStep } from "../../contract/activities.js";
 import type { CancelledBy } from "../../contract/call.js";
 import type { Failure } from "../../contract/refs.js";
 import type { CallRecord } from "./call-book.js";
 import { failureOf, isCancelled } from "./failures.js";
 import { HostLost, onHost } from "./host-contact.js";
-import { control, fast, following } from "./proxies.js";
+import { fast, following } from "./proxies.js";
 import type { SessionContext } from "./session-context.js";
 
-/** Carries out calls: fast path, then following; cancelling; giving up. One object per run. */
+/** Carries out calls: the fast path first, then following. Driven by the conductor. */
 export interface CallRunner {
-  /** Starts queued calls, together. Their ends come by themselves. */
+  /** Starts queued calls, together, on the fast path. */
   start(records: readonly CallRecord[]): void;
-  /** Takes up a call that an earlier run started. */
-  takeUp(record: CallRecord): void;
-  /** Ends it inside the sandbox, again and again until it has ended. */
+  /** Attaches to a call that was started before, by this run or an earlier one. */
+  follow(record: CallRecord): void;
+  /** Takes in what has come of the calls since: ends them, or follows them, or gives the sandbox up. */
+  settle(): void;
+  /** Only notes it; a queued call ends here, a running one when it was killed. */
   cancel(record: CallRecord, by: CancelledBy): void;
   /** Stops following and ends the call with what is known. Nothing is done inside the sandbox. */
-  abandon(record: CallRecord, ending: Pick<CallEnding, "outcome">): void;
+  abandon(record: CallRecord, outcome: CallEnding["outcome"]): void;
 }
 
 const acknowledgedAtOnce = 50;
 
-/** Between two attempts to kill: the first may have met a call that was not claimed yet. */
-const killPausesMs = [1_000, 2_000, 5_000, 15_000, 30_000];
+type Arrival = { record: CallRecord } & ({ ending: CallEnding } | { error: unknown });
 
 export function createCallRunner(context: SessionContext): CallRunner {
   const { state } = context;
   const follows = new Map<string, CancellationScope>();
+  const arrivals: Arrival[] = [];
+  let tried: { records: readonly CallRecord[]; steps: readonly CallStep[] } | undefined;
 
   function start(records: readonly CallRecord[]): void {
     for (const record of records) {
       state.calls.markRunning(record, state.lifecycle.generation, context.now());
     }
     state.apply({ type: "activity" });
-    const batch = tryAll(records);
-    records.forEach((record, index) => {
-      settle(record, finishOrFollow(record, batch, index));
-    });
-  }
-
-  function takeUp(record: CallRecord): void {
-    settle(record, follow(record));
-    if (record.cancelledBy !== undefined) void killUntilDone(record, record.cancelledBy);
-  }
-
-  /** The one place where a call's end comes in, whichever way it came. */
-  function settle(record: CallRecord, ending: Promise<CallEnding>): void {
-    void ending
-      .then(
-        (end) => {
-          context.finish(record, end);
-          if (end.background !== undefined) state.belongings.background = end.background;
-          if (end.sandboxLost !== undefined) lose(record, end.sandboxLost);
-        },
-        (error: unknown) => {
-          // Given up by `abandon`, which has told the caller already.
-          if (isCancelled(error)) return;
-          const failure = error instanceof HostLost ? error.failure : failureOf(error);
-          if (failure.code !== "session-lost" && !(error instanceof HostLost)) {
-            context.finish(record, endingOf(record, { kind: "error", error: failure }));
-            return;
-          }
-          context.finish(record, endingOf(record, { kind: "lost", reason: failure.message }));
-          lose(record, failure, error instanceof HostLost);
-        },
-      )
-      .then(() => {
+    const acknowledged = durablyEnded();
+    const batch = { ...common(), calls: records.map(callOf), acknowledged };
+    context.isTrying = true;
+    void fast.tryCalls
+      .executeWithOptions({ summary: records.map(summaryOf).join(", ").slice(0, 200) }, [batch])
+      // A worker that hangs or is shut down: the host queue takes over, and the claims tell what was done.
+      .catch((): CallStep[] => [])
+      .then((steps) => {
+        tried = { records, steps };
+        if (steps.some((step) => step.status !== "not-here")) forget(acknowledged);
+        context.isTrying = false;
         context.changed();
       });
   }
 
-  /** One local activity for the whole batch; see `FastActivities`. */
-  async function tryAll(records: readonly CallRecord[]): Promise<readonly CallStep[]> {
-    const acknowledged = durablyEnded();
-    const batch = { ...common(), calls: records.map(callOf), acknowledged };
-    context.isTrying = true;
-    const steps = await fast.tryCalls
-      .executeWithOptions({ summary: records.map(summaryOf).join(", ").slice(0, 200) }, [batch])
-      // A worker that hangs or is shut down: the host queue takes over, and the claims tell what was done.
-      .catch((): CallStep[] => []);
-    context.isTrying = false;
-    context.changed();
-    if (steps.some((step) => step.status !== "not-here")) forget(acknowledged);
-    return steps;
-  }
-
-  async function finishOrFollow(
-    record: CallRecord,
-    batch: Promise<readonly CallStep[]>,
-    index: number,
-  ): Promise<CallEnding> {
-    const step = (await batch)[index];
-    if (step?.status === "done") return step.ending;
-    // Given up meanwhile: nobody would hear what a follower finds.
-    if (record.status === "done") throw new CancelledFailure("given up");
-    return follow(record);
-  }
-
-  async function follow(record: CallRecord): Promise<CallEnding> {
+  function follow(record: CallRecord): void {
     const scope = new CancellationScope();
     follows.set(record.callId, scope);
     const acknowledged = durablyEnded();
     const dispatch = { ...common(), call: callOf(record), acknowledged };
-    try {
-      const ending = await scope.run(() =>
+    const options = { summary: summaryOf(record) };
+    void scope
+      .run(() =>
         onHost(context, () =>
-          following(context.hostId()).followCall.executeWithOptions({ summary: summaryOf(record) }, [
-            dispatch,
-          ]),
+          following(dispatch.handle.hostId).followCall.executeWithOptions(options, [dispatch]),
         ),
-      );
-      forget(acknowledged);
-      return ending;
-    } finally {
-      follows.delete(record.callId);
+      )
+      .then(
+        (ending) => {
+          forget(acknowledged);
+          arrivals.push({ record, ending });
+        },
+        (error: unknown) => {
+          arrivals.push({ record, error });
+        },
+      )
+      .then(() => {
+        follows.delete(record.callId);
+        context.changed();
+      });
+  }
+
+  function settle(): void {
+    const { records, steps } = tried ?? { records: [], steps: [] };
+    tried = undefined;
+    records.forEach((record, index) => {
+      const step = steps[index];
+      if (step?.status === "done") arrivals.push({ record, ending: step.ending });
+      // Given up meanwhile: nobody would hear what a follower finds.
+      else if (record.status === "running") follow(record);
+    });
+    for (const arrival of arrivals.splice(0)) {
+      if ("ending" in arrival) end(arrival.record, arrival.ending);
+      else fail(arrival.record, arrival.error);
     }
+  }
+
+  function end(record: CallRecord, ending: CallEnding): void {
+    context.finish(record, ending);
+    if (ending.background !== undefined) state.belongings.background = ending.background;
+    if (ending.sandboxLost !== undefined) lose(record, ending.sandboxLost);
+  }
+
+  function fail(record: CallRecord, error: unknown): void {
+    // Given up by `abandon`, which has told the caller already.
+    if (isCancelled(error)) return;
+    const isHostLost = error instanceof HostLost;
+    const failure = isHostLost ? error.failure : failureOf(error);
+    if (!isHostLost && failure.code !== "session-lost") {
+      context.finish(record, endingOf(record, { kind: "error", error: failure }));
+      return;
+    }
+    context.finish(record, endingOf(record, { kind: "lost", reason: failure.message }));
+    lose(record, failure, isHostLost);
   }
 
   /** The sandbox is gone, and with it all that ran in it. */
   function lose(reporter: CallRecord, failure: Failure, host = false): void {
     // Several calls report the same loss; only the first may cost a generation.
     if (reporter.generation !== state.lifecycle.generation) return;
-    for (const record of state.calls.running()) {
-      abandon(record, { outcome: { kind: "lost", reason: failure.message } });
-    }
+    for (const record of state.calls.running()) abandon(record, { kind: "lost", reason: failure.message });
     state.apply({ type: "lost", failure, host });
-    context.changed();
   }
 
   function cancel(record: CallRecord, by: CancelledBy): void {
-    if (record.status === "done") return;
-    if (record.status === "queued") {
-      context.finish(record, endingOf(record, { kind: "cancelled", by }));
-      return;
-    }
-    const isFirst = record.cancelledBy === undefined;
-    record.cancelledBy ??= by;
-    if (isFirst) void killUntilDone(record, by);
+    if (record.status === "queued") context.finish(record, endingOf(record, { kind: "cancelled", by }));
+    if (record.status === "running") record.cancelledBy ??= by;
+    context.changed();
   }
 
-  async function killUntilDone(record: CallRecord, by: CancelledBy): Promise<void> {
-    for (let attempt = 0; record.status === "running"; attempt += 1) {
-      const { handle } = state.belongings;
-      if (handle === undefined || handle.generation.number !== record.generation) return;
-      await control(handle.hostId, { scheduleToCloseMs: 20_000 })
-        .killCall.executeWithOptions({ summary: `kill ${record.callId}` }, [
-          { handle, callId: record.callId, by },
-        ])
-        // Tried again below; a host that is gone is noticed by whoever follows the call.
-        .catch((error: unknown) => failureOf(error));
-      const pauseMs = killPausesMs[Math.min(attempt, killPausesMs.length - 1)] ?? 30_000;
-      await condition(() => record.status === "done" || context.rollingOver, pauseMs);
-      if (context.rollingOver) return;
-    }
-  }
-
-  function abandon(record: CallRecord, { outcome }: Pick<CallEnding, "outcome">): void {
+  function abandon(record: CallRecord, outcome: CallEnding["outcome"]): void {
     context.finish(record, endingOf(record, outcome));
     follows.get(record.callId)?.cancel();
   }
@@ -191,7 +162,7 @@ export function createCallRunner(context: SessionContext): CallRunner {
     endedAtMs: context.now(),
   });
 
-  return { start, takeUp, cancel, abandon };
+  return { start, follow, settle, cancel, abandon };
 }
 
 const callOf = (record: CallRecord): CallDispatch["call"] => ({

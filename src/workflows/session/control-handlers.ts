@@ -1,7 +1,8 @@
 import { setHandler } from "@temporalio/workflow";
 import type { CallRunner } from "./call-runner.js";
 import { checkCallIdOf, checkExtend, checkNetwork, checkStop, type Checked } from "./envelope.js";
-import { failureOf, toApplicationFailure } from "./failures.js";
+import { toApplicationFailure } from "./failures.js";
+import { limits } from "../../contract/names.js";
 import type { CollectResult, UploadResult } from "../../contract/messages.js";
 import type { Failure } from "../../contract/refs.js";
 import {
@@ -13,7 +14,6 @@ import {
   uploadUpdate,
   type ControlName,
 } from "./messages.js";
-import { control } from "./proxies.js";
 import type { SessionContext } from "./session-context.js";
 import { sessionView } from "./views.js";
 
@@ -94,18 +94,8 @@ export function registerControlHandlers(context: SessionContext, runner: CallRun
 
   function cancelCall({ callId }: { callId: string }): void {
     const record = state.calls.get(callId);
-    if (record !== undefined) {
-      runner.cancel(record, "cancelCall");
-      return;
-    }
-    // A claim that no history knows: the sandbox is told all the same.
-    const { handle } = state.belongings;
-    if (handle === undefined) return;
-    void control(handle.hostId, { scheduleToCloseMs: 20_000 })
-      .killCall({ handle, callId, by: "cancelCall" })
-      .catch((error: unknown) => {
-        state.reject(failureOf(error));
-      });
+    if (record !== undefined) runner.cancel(record, "cancelCall");
+    else if (state.strayKills.length < limits.rejectedKept) state.strayKills.push(callId);
   }
 
   function refusalOf(name: ControlName): Failure | undefined {

@@ -31,7 +31,9 @@ export async function onHost<T>(context: SessionContext, attempt: () => Promise<
         context.state.apply({ type: "reachable" });
         throw error;
       }
+      await context.turn();
       await askForHost(context);
+      await context.turn();
     }
   }
 }
@@ -49,7 +51,6 @@ async function askForHost(context: SessionContext): Promise<void> {
     return;
   }
   state.apply({ type: "unreachable" });
-  context.changed();
   const sinceMs = state.lifecycle.unreachable?.sinceMs ?? context.now();
   if (context.now() - sinceMs < state.lifecycle.timeouts.hostLossMs) return;
   throw new HostLost({

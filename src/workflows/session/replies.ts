@@ -1,33 +1,36 @@
-import { CancellationScope, getExternalWorkflowHandle } from "@temporalio/workflow";
-import type { Answer, ReplyTo } from "../../contract/call.js";
+import { getExternalWorkflowHandle } from "@temporalio/workflow";
+import type { SessionContext } from "./session-context.js";
 
 /** Signals answers to whoever asked for them. A target that is gone never harms the session. */
 export interface Replies {
-  send(replyTo: ReplyTo, answer: Answer, onOutcome: (outcome: "delivered" | "undeliverable") => void): void;
-  /** Replies whose outcome isn't known yet; the session neither ends nor rolls over before. */
-  pending(): number;
+  /** For the conductor: sends all that is in the outbox. */
+  send(): void;
+  /** Whether all is sent and its outcome known; the session neither ends nor rolls over before. */
+  areSettled(): boolean;
 }
 
-export function createReplies(onChange: () => void): Replies {
+export function createReplies(context: SessionContext): Replies {
+  const { state } = context;
   let pending = 0;
   return {
-    send(replyTo, answer, onOutcome) {
-      pending += 1;
-      // A cancelled session still owes its answers.
-      void CancellationScope.nonCancellable(() =>
-        getExternalWorkflowHandle(replyTo.workflowId).signal(replyTo.signal, answer),
-      )
-        .then(
-          () => "delivered" as const,
-          // Closed, unknown, or this very session: recorded in the call, and the caller can still ask.
-          () => "undeliverable" as const,
-        )
-        .then((outcome) => {
-          pending -= 1;
-          onOutcome(outcome);
-          onChange();
-        });
+    send() {
+      for (const { replyTo, answer } of state.outbox.splice(0)) {
+        pending += 1;
+        void getExternalWorkflowHandle(replyTo.workflowId)
+          .signal(replyTo.signal, answer)
+          .then(
+            () => "delivered" as const,
+            // Closed, unknown, or this very session: recorded in the call, and the caller can still ask.
+            () => "undeliverable" as const,
+          )
+          .then((outcome) => {
+            pending -= 1;
+            const record = state.calls.get(answer.callId);
+            if (record !== undefined && answer.status === "done") record.reply = outcome;
+            context.changed();
+          });
+      }
     },
-    pending: () => pending,
+    areSettled: () => pending === 0 && state.outbox.length === 0,
   };
 }

@@ -1,4 +1,5 @@
 import type { Placement } from "../../contract/activities.js";
+import type { Answer, ReplyTo } from "../../contract/call.js";
 import type { Failure } from "../../contract/refs.js";
 import type { Artifact, Handle, SessionIdentity } from "../../contract/sandbox.js";
 import type { NetworkPolicy, SessionSpec } from "../../contract/spec.js";
@@ -28,6 +29,14 @@ export interface CarriedSession {
   readonly calls: CarriedCalls;
   readonly rejected: readonly Failure[];
   readonly acknowledge: readonly Acknowledgeable[];
+  readonly outbox: readonly Reply[];
+  readonly strayKills: readonly string[];
+}
+
+/** An answer on its way to the workflow that asked by `replyTo`. */
+export interface Reply {
+  readonly replyTo: ReplyTo;
+  readonly answer: Answer;
 }
 
 /** A call whose end the sandbox may forget once the answer is durable. */
@@ -45,6 +54,10 @@ export interface SessionState {
   readonly rejected: Failure[];
   /** Calls whose end the sandbox hasn't been told to forget yet. */
   acknowledge: Acknowledgeable[];
+  /** Answers to signal, in order. */
+  readonly outbox: Reply[];
+  /** Ids that nobody here knows and somebody wants ended: the sandbox may know them. */
+  readonly strayKills: string[];
   apply(event: LifecycleEvent): void;
   reject(failure: Failure): void;
   carry(): CarriedSession;
@@ -63,6 +76,8 @@ export function createSessionState(options: {
     calls: createCallBook(carried?.calls),
     rejected: [...(carried?.rejected ?? [])],
     acknowledge: [...(carried?.acknowledge ?? [])],
+    outbox: [...(carried?.outbox ?? [])],
+    strayKills: [...(carried?.strayKills ?? [])],
     apply(event) {
       state.lifecycle = transition(state.lifecycle, event, now());
     },
@@ -80,6 +95,8 @@ export function createSessionState(options: {
         rejected: state.rejected,
         // Whatever the next run starts with is durable.
         acknowledge: state.acknowledge.map(({ callId }) => ({ callId, endedAtEvent: 0 })),
+        outbox: state.outbox,
+        strayKills: state.strayKills,
       };
       return withinLimit(carriedState);
     },

@@ -145,9 +145,7 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
       await killRunning(by, killMs);
     }
     for (const record of [...state.calls.queued(), ...state.calls.running()]) {
-      runner.abandon(record, {
-        outcome: failure === undefined ? { kind: "cancelled", by } : givenUp(record, failure),
-      });
+      runner.abandon(record, failure === undefined ? { kind: "cancelled", by } : givenUp(record, failure));
     }
     return removeSandbox();
   }
@@ -174,7 +172,7 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
     cancelAll(state.calls.running(), by);
     await condition(() => state.calls.running().length === 0, patienceMs);
     for (const record of state.calls.running()) {
-      runner.abandon(record, { outcome: { kind: "cancelled", by } });
+      runner.abandon(record, { kind: "cancelled", by });
     }
   }
 
@@ -195,7 +193,6 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
       .then(() => {
         progress.isSettled = true;
       });
-    context.alarm.arm(state.lifecycle.createdAtMs + state.lifecycle.timeouts.maxLifetimeMs);
     await condition(() => progress.isSettled || context.isEndDue());
     if (progress.isSettled) return work;
     scope.cancel();
