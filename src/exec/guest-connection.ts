@@ -51,6 +51,9 @@ interface Pending {
 
 const finalTypes: readonly unknown[] = ["result", "end", "error"];
 
+/** Of what came instead of a hello, what the error shows. */
+const maxPreambleBytes = 1_000;
+
 /** A guest that closes cleanly is gone at once; after this its client is killed. */
 const closeGraceMs = 1_000;
 
@@ -91,6 +94,7 @@ class Connection implements GuestConnection {
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #hello: GuestHello | undefined;
+  #preamble = "";
   #failure: ProviderError | undefined;
   #isCorked = false;
   #settleReady: Settle | undefined;
@@ -185,11 +189,23 @@ class Connection implements GuestConnection {
   #receive(chunk: Buffer): void {
     // Bytes that cross our closing are nobody's.
     if (this.#failure !== undefined) return;
+    if (this.#hello === undefined) {
+      this.#preamble += chunk.subarray(0, maxPreambleBytes - this.#preamble.length).toString("latin1");
+    }
     try {
       for (const frame of this.#reader.push(chunk)) this.#dispatch(frame);
     } catch (error) {
-      this.fail(error instanceof ProviderError ? error : protocolError("a frame could not be handled"));
+      const failure = error instanceof ProviderError ? error : protocolError("a frame could not be handled");
+      this.fail(this.#hello === undefined && failure.code === "unavailable" ? this.#noHello() : failure);
     }
+  }
+
+  /** Engines print their own failures where the hello is expected, so the text is the reason. */
+  #noHello(): ProviderError {
+    const text = this.#preamble.replace(/[^\x20-\x7e]+/g, " ").trim();
+    return new ProviderError("unavailable", `no hello from the sandbox's guest, but: ${text}`, {
+      hint: "Connect again. If it happens again, stop and resume the session.",
+    });
   }
 
   #dispatch(frame: Frame): void {

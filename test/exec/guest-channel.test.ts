@@ -51,6 +51,18 @@ describe("opening a channel", () => {
     expect(far.isDestroyed()).toBe(true);
   });
 
+  it("says what came instead of a hello, without its control characters", async () => {
+    const far = createMemoryTransport();
+    far.send("OCI runtime exec failed: \u001b[31mresource temporarily unavailable\n", "x".repeat(100_000));
+    const opening = openGuestConnection({ transport: far.transport, helloTimeoutMs: 1_000, signal: goOn });
+    const error: unknown = await opening.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "unavailable" });
+    expect((error as Error).message).toMatch(
+      /but: OCI runtime exec failed:\s+\[31mresource temporarily unavailable/,
+    );
+    expect((error as Error).message.length).toBeLessThan(2_000);
+  });
+
   it("gives a silent guest up after the time for its hello", async () => {
     const far = createMemoryTransport();
     const opening = openGuestConnection({ transport: far.transport, helloTimeoutMs: 30, signal: goOn });

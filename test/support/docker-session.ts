@@ -18,6 +18,8 @@ export interface DockerBench {
   artifact(): Artifact;
   setUp(): Promise<void>;
   start(limits?: Partial<ResolvedSpec["limits"]>): Promise<Handle>;
+  /** Opens a channel that `cleanUp` closes. */
+  open(handle: Handle): Promise<Channel>;
   /** Opens a channel for as long as `work` takes. */
   use<T>(handle: Handle, work: (channel: Channel) => Promise<T>): Promise<T>;
   remove(handle: Handle): Promise<void>;
@@ -27,6 +29,7 @@ export interface DockerBench {
 export function createDockerBench(): DockerBench {
   const installation = createInstallation();
   const spec = dockerSpec();
+  const opened: Channel[] = [];
   let prepared: { provider: Provider; artifact: Artifact } | undefined;
   const get = (): NonNullable<typeof prepared> => {
     if (prepared === undefined) throw new Error("setUp was not called");
@@ -51,6 +54,11 @@ export function createDockerBench(): DockerBench {
         },
         context(),
       ),
+    async open(handle) {
+      const channel = await get().provider.connect(handle, context());
+      opened.push(channel);
+      return channel;
+    },
     async use(handle, work) {
       const channel = await get().provider.connect(handle, context());
       try {
@@ -61,6 +69,9 @@ export function createDockerBench(): DockerBench {
     },
     remove: (handle) =>
       get().provider.remove({ session: handle.session, upToGeneration: handle.generation.number }, context()),
-    cleanUp: () => installation.cleanUp(),
+    async cleanUp() {
+      await Promise.all(opened.map((channel) => channel.close()));
+      await installation.cleanUp();
+    },
   };
 }

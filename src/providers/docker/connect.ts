@@ -75,9 +75,14 @@ async function explain(
   });
 }
 
-function isOutOfProcesses(error: ProviderError): boolean {
-  return /resource temporarily unavailable|cannot allocate memory|newosproc|pthread_create|can't fork|errno 11/i.test(
-    error.message,
+/**
+ * The runtime's own words for it differ by the moment at which it ran out, down to "connection reset by peer"; a
+ * loan for nothing costs two short commands.
+ */
+function isOutOfProcesses({ message }: ProviderError): boolean {
+  if (/no such file|executable file not found|permission denied/i.test(message)) return false;
+  return /OCI runtime exec failed|resource temporarily unavailable|newosproc|pthread_create|errno[= ]11/i.test(
+    message,
   );
 }
 

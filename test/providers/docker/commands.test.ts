@@ -13,15 +13,9 @@ describeDocker("commands through the guest", () => {
   beforeAll(async () => {
     await bench.setUp();
     handle = await bench.start();
-    channel = await bench.provider().connect(handle, {
-      signal: new AbortController().signal,
-      onProgress: () => undefined,
-    });
+    channel = await bench.open(handle);
   });
-  afterAll(async () => {
-    await channel.close();
-    await bench.cleanUp();
-  });
+  afterAll(() => bench.cleanUp());
   const processes = async (pattern: string): Promise<string> =>
     (await runCommand(channel, `pgrep -af '${pattern}' | grep -v pgrep || true`)).stdout;
 

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Handle } from "../../../src/contract/sandbox.js";
 import type { Channel } from "../../../src/providers/channel.js";
 import { describeDocker } from "../../support/describe-docker.js";
-import { context } from "../../support/docker-engine.js";
 import { createDockerBench } from "../../support/docker-session.js";
 import { runCommand } from "../../support/run-command.js";
 
@@ -21,12 +20,9 @@ describeDocker("files through the guest", () => {
   beforeAll(async () => {
     await bench.setUp();
     handle = await bench.start();
-    channel = await bench.provider().connect(handle, context());
+    channel = await bench.open(handle);
   });
-  afterAll(async () => {
-    await channel.close();
-    await bench.cleanUp();
-  });
+  afterAll(() => bench.cleanUp());
   const sh = async (script: string): Promise<string> => (await runCommand(channel, script)).stdout;
   const readAll = async (path: string): Promise<string> =>
     Buffer.from((await channel.files.read(path, { offset: 0, lengthBytes: 1 << 30 })).bytes).toString();
