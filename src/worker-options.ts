@@ -11,6 +11,8 @@ export const workerDefaults = {
   stickyQueueScheduleToStartTimeout: "2s",
   // Enough for a create to finish; following activities are cut off then, and commands go on without them.
   shutdownGraceTime: "5s",
+  // Whatever doesn't hear that it is cut off must not keep the process for ever.
+  shutdownForceTime: "30s",
   // 500 idle sessions need 430 MB with all of them cached, 361 MB with 50; a replay costs milliseconds.
   maxCachedWorkflows: 50,
 } as const satisfies Partial<WorkerOptions>;

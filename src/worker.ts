@@ -11,6 +11,7 @@ import { createSecretResolver } from "./exec/secrets.js";
 import { ensureHostId } from "./host-id.js";
 import { createHostSecrets } from "./host-secrets.js";
 import { createDockerProvider } from "./providers/docker/docker-provider.js";
+import { createFakeProvider } from "./providers/fake/provider.js";
 import { createJustBashProvider } from "./providers/just-bash/provider.js";
 import type { Provider } from "./providers/provider.js";
 import { createProviderRegistry } from "./providers/registry.js";
@@ -140,7 +141,7 @@ async function defaultProviders(host: ProviderHost, config: HoldfastConfig): Pro
     guestDirectory: fileURLToPath(new URL("../guest/bin", import.meta.url)),
   });
   // Asks nothing of an engine before a session wants one: a host without Docker serves the others.
-  return [await createJustBashProvider(host), docker];
+  return [await createJustBashProvider(host), docker, createFakeProvider({ hostId: host.hostId })];
 }
 
 /** Made by the build; sources that run uncompiled use the one of the last build. */

@@ -41,8 +41,20 @@ const expected = "No workflows registered, not polling for workflow tasks";
 function writeLog({ level, message, timestampNanos, meta }: LogEntry): void {
   if (message === expected) return;
   const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
-  const rest = meta === undefined ? "" : ` ${inspect(meta, { breakLength: Infinity, depth: 4 })}`;
-  process.stderr.write(`${time} [${level}] ${message}${rest}\n`);
+  const rest =
+    level === "ERROR" ? inspect(meta ?? {}, { breakLength: Infinity, depth: 4 }) : brief(meta ?? {});
+  process.stderr.write(`${time} [${level}] ${message} ${rest}\n`);
+}
+
+/** A failed attempt that is retried, or answered, is one line; its stack says nothing to an operator. */
+function brief(meta: Record<string, unknown>): string {
+  const { workflowId, activityType, attempt, error } = meta;
+  const reason = error instanceof Error ? error.message : error;
+  const parts = { workflowId, activityType, attempt, reason };
+  return Object.entries(parts)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : inspect(value)}`)
+    .join(" ");
 }
 
 export function logLevelFrom(value: string): LogLevel {

@@ -29,6 +29,7 @@ import { awaitCall, queryCall, sendCall, type CallTarget, type WaitOptions } fro
 import { ask, type ClientContext } from "./client-context.js";
 import { HoldfastError } from "./holdfast-error.js";
 import { storeInput } from "./store-input.js";
+import { withStoredResult } from "./stored-result.js";
 import { translateError } from "./translate-error.js";
 import { createToolCalls, type ToolCalls } from "./tool-calls.js";
 
@@ -86,10 +87,12 @@ export function createSession(
       throw await closedOrNotFound(target, error);
     });
 
+  const whole = (answer: Answer): Promise<Answer> => withStoredResult(answer, context.artifacts);
+
   const call: Session["call"] = async ({ waitMs, signal: abort, callId = randomUUID(), ...rest }) => {
     const request = checked(callRequestSchema, { ...rest, callId }, "call");
     const input = await storeInput(request.input, context.artifacts);
-    return sendCall(target, { ...request, input }, { waitMs, signal: abort });
+    return whole(await sendCall(target, { ...request, input }, { waitMs, signal: abort }));
   };
   const state = async (): Promise<SessionView> =>
     stateSchema.parse(await askSession("read the state of", () => handle.query(queryNames.state)));
@@ -108,7 +111,7 @@ export function createSession(
     sessionId,
     call,
     ...createToolCalls(call),
-    awaitCall: (callId, wait = {}) => awaitCall(target, callId, wait),
+    awaitCall: async (callId, wait = {}) => whole(await awaitCall(target, callId, wait)),
     cancelCall: (callId) => signal("cancelCall", { callId }),
     async stop({ wait = false, ...request } = {}) {
       await signal("stop", checked(stopSchema, request, "stop"));
@@ -131,7 +134,10 @@ export function createSession(
     setNetworkPolicy: (network) =>
       signal("setNetworkPolicy", checked(setNetworkPolicySchema, { network }, "setNetworkPolicy")),
     state,
-    getCall: (callId) => queryCall(target, callId),
+    async getCall(callId) {
+      const answer = await queryCall(target, callId);
+      return answer === null ? null : whole(answer);
+    },
     calls: async () =>
       callSummarySchema
         .array()

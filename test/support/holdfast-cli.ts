@@ -31,7 +31,7 @@ export async function runHoldfast(
 export async function startHoldfast(
   args: readonly string[],
   env: CliEnvironment,
-): Promise<{ process: ResultPromise<{ reject: false }>; ready: Record<string, unknown> }> {
+): Promise<{ process: ResultPromise<{ reject: false; stdin: "ignore" }>; ready: Record<string, unknown> }> {
   const child = execa(process.execPath, [main, ...args, "--json"], {
     ...surroundings(env),
     stdin: "ignore",

@@ -30,6 +30,8 @@ export interface FakeProvider extends Provider {
   readonly counts: FakeCounts;
   /** Sandboxes that exist now. */
   readonly sandboxes: readonly string[];
+  /** Takes a session's sandboxes away, as somebody at the engine would. */
+  vanish(session: SessionIdentity): void;
 }
 
 const capabilities: Capabilities = {
@@ -107,6 +109,13 @@ export function createFakeProvider(options: FakeOptions): FakeProvider {
     get sandboxes() {
       return [...sandboxes.keys()];
     },
+    vanish(session) {
+      for (const sandbox of [...sandboxes.values()]) {
+        if (sessionKey(sandbox.session) !== sessionKey(session)) continue;
+        for (const call of sandbox.calls.values()) call.lose("the sandbox is gone");
+        drop(sandbox);
+      }
+    },
     capabilities: () => Promise.resolve(capabilities),
     check,
     async prepare(spec, context): Promise<Artifact> {
@@ -139,31 +148,31 @@ export function createFakeProvider(options: FakeOptions): FakeProvider {
       const landing = steps.before("start", id, own).then(() => land(request, key));
       return (await unlessAborted(landing, context)).handle(hostId);
     },
-    async resume(handle) {
+    async resume(handle, { signal }) {
       const sandbox = find(handle);
-      await steps.before("resume", sandbox.id, sandbox.steps);
+      await steps.before("resume", sandbox.id, sandbox.steps, signal);
       sandbox.resume();
       return sandbox.handle(hostId);
     },
-    async stop(handle) {
+    async stop(handle, _options, { signal }) {
       const sandbox = sandboxes.get(handle.sandboxId);
       if (sandbox === undefined) return;
-      await steps.before("stop", sandbox.id, sandbox.steps);
+      await steps.before("stop", sandbox.id, sandbox.steps, signal);
       if (sandbox.state === "running") sandbox.halt("stopped");
     },
-    async remove({ session, upToGeneration }) {
+    async remove({ session, upToGeneration }, { signal }) {
       const key = sessionKey(session);
       // First: what a start makes from here on is removed as it lands.
       removals.set(key, Math.max(removals.get(key) ?? 0, upToGeneration));
       for (const sandbox of [...sandboxes.values()]) {
         if (sessionKey(sandbox.session) !== key || sandbox.generation.number > upToGeneration) continue;
-        await steps.before("remove", sandbox.id, sandbox.steps);
+        await steps.before("remove", sandbox.id, sandbox.steps, signal);
         drop(sandbox);
       }
     },
-    async connect(handle) {
+    async connect(handle, { signal }) {
       const sandbox = find(handle);
-      await steps.before("connect", sandbox.id, sandbox.steps);
+      await steps.before("connect", sandbox.id, sandbox.steps, signal);
       sandbox.requireRunning();
       return new FakeChannel(sandbox, script, () => counts.commands++);
     },

@@ -4,7 +4,7 @@ import type { Failure } from "../../contract/refs.js";
 import type { SessionView } from "../../contract/state.js";
 import type { CallBook, CallRecord } from "./call-book.js";
 import { jsonBytes } from "./json-size.js";
-import type { Lifecycle } from "./lifecycle.js";
+import { isFinal, type Lifecycle } from "./lifecycle.js";
 import { idleDeadlineMs, stoppedDeadlineMs } from "./next-step.js";
 import type { Belongings } from "./session-state.js";
 
@@ -99,7 +99,7 @@ export function sessionView(state: {
     network: belongings.network ?? placement?.spec.network ?? belongings.spec.network ?? "deny-all",
     createdAt: time(lifecycle.createdAtMs),
     lastActivityAt: time(lifecycle.lastActivityMs),
-    expires: expiry(lifecycle, calls),
+    ...(isFinal(lifecycle.status) ? {} : { expires: expiry(lifecycle, calls) }),
     calls: { queued: calls.queued().length, running: running.length, done: calls.doneCount() },
     running,
     toolCounts: calls.toolCounts(),
