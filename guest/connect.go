@@ -15,6 +15,8 @@ const (
 	// thread at the limit of processes, or the host loses its channel just then.
 	bridgeThreads = 6
 	bridgeBytes   = 256 * 1024
+	// The most that Linux allows without privileges.
+	bridgePipeBytes = 1024 * 1024
 )
 
 // connect is a pipe between a host and the supervisor, nothing more.
@@ -32,6 +34,9 @@ func connect(arguments []string) int {
 		fmt.Fprintln(os.Stderr, "holdfast-guest: no supervisor reachable:", err)
 		return exitUnavailable
 	}
+	// The engine's relay reads small pieces: a larger pipe lets both sides run instead of taking turns. It is only
+	// faster, so a kernel that refuses is fine.
+	_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, uintptr(syscall.Stdout), syscall.F_SETPIPE_SZ, bridgePipeBytes)
 	ended := make(chan struct{}, 2)
 	go func() { bridge(syscall.Stdin, socket); ended <- struct{}{} }()
 	go func() { bridge(socket, syscall.Stdout); ended <- struct{}{} }()

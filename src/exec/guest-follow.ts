@@ -7,11 +7,11 @@ import type { GuestConnection } from "./guest-connection.js";
 import { frameLimits, protocolError, type Frame } from "./guest-frames.js";
 
 /** Output under way to this process at once, per followed call: what a slow consumer costs in memory. */
-const windowBytes = 1024 * 1024;
+const windowBytes = 2 * 1024 * 1024;
 /** What a consumer gets at once: a piece is copied and decoded whole. */
 const pieceBytes = 64 * 1024;
 /** Credit goes back in pieces of this size: a frame per chunk would double the traffic. */
-const creditStepBytes = 256 * 1024;
+const creditStepBytes = 512 * 1024;
 
 const totals = z.object({ stdout: z.number().int().min(0), stderr: z.number().int().min(0) });
 
