@@ -10,6 +10,7 @@ import { createChannelPool } from "./exec/channel-pool.js";
 import { createSecretResolver } from "./exec/secrets.js";
 import { ensureHostId } from "./host-id.js";
 import { createHostSecrets } from "./host-secrets.js";
+import { createDockerProvider } from "./providers/docker/docker-provider.js";
 import { createFakeProvider } from "./providers/fake/provider.js";
 import { createJustBashProvider } from "./providers/just-bash/provider.js";
 import type { Provider } from "./providers/provider.js";
@@ -58,7 +59,9 @@ export async function createHoldfastWorker(
   const connection = options.connection ?? (await NativeConnection.connect(config.temporal.connection));
   const owner = config.owner ?? (await namespaceId(connection, namespace));
   const host = { stateDir: config.stateDir, hostId, owner };
-  const providers = createProviderRegistry(await (options.providers ?? defaultProviders)(host));
+  const providers = createProviderRegistry(
+    await (options.providers?.(host) ?? defaultProviders(host, config)),
+  );
   const pool = createChannelPool({
     hostId,
     maxChannels,
@@ -129,8 +132,16 @@ export async function createHoldfastWorker(
   };
 }
 
-async function defaultProviders(host: ProviderHost): Promise<readonly Provider[]> {
-  return [await createJustBashProvider(host), createFakeProvider({ hostId: host.hostId })];
+async function defaultProviders(host: ProviderHost, config: HoldfastConfig): Promise<readonly Provider[]> {
+  const docker = createDockerProvider({
+    ...host,
+    command: config.dockerCli,
+    environment: config.environment,
+    // Beside the package's `dist`, and beside `src` in a checkout.
+    guestDirectory: fileURLToPath(new URL("../guest/bin", import.meta.url)),
+  });
+  // Asks nothing of an engine before a session wants one: a host without Docker serves the others.
+  return [await createJustBashProvider(host), docker, createFakeProvider({ hostId: host.hostId })];
 }
 
 /** Made by the build; sources that run uncompiled use the one of the last build. */

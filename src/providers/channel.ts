@@ -74,6 +74,8 @@ export interface CallEnd {
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   readonly background: readonly BackgroundProcess[];
+  /** Set when processes of the call could not be ended: the sandbox must be removed. */
+  readonly poisoned?: boolean;
 }
 
 export interface CallEntry {

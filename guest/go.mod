@@ -1,0 +1,3 @@
+module holdfast/guest
+
+go 1.24
