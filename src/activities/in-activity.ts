@@ -11,12 +11,20 @@ export interface ActivityScope extends OperationContext {
   report(details: unknown): void;
 }
 
+export interface ActivityRule extends Omit<RetryRule, "attempt"> {
+  /**
+   * Of an activity that undoes its work when its signal aborts. Then only the workflow's cancel aborts it: after a
+   * shutdown or a timeout the next attempt may have adopted the work, and must not lose it.
+   */
+  readonly undoes?: true;
+}
+
 /**
  * Runs the body of an activity: heartbeats, cancellation as an AbortSignal, one translation of failures. A
  * worker that shuts down is no cancellation: its activities fail retryably and another worker goes on.
  */
 export async function inActivity<T>(
-  rule: Omit<RetryRule, "attempt">,
+  { undoes, ...rule }: ActivityRule,
   body: (scope: ActivityScope) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
@@ -27,9 +35,10 @@ export async function inActivity<T>(
   const timer = setInterval(beat, heartbeatMs);
   // The first one at once: a cancellation is heard with a heartbeat only.
   beat();
+  const signal = undoes === true ? onlyCancel(context) : context.cancellationSignal;
   try {
-    return await body({
-      signal: context.cancellationSignal,
+    const work = body({
+      signal,
       onProgress: (message) => {
         details = { progress: message };
       },
@@ -37,6 +46,7 @@ export async function inActivity<T>(
         details = value;
       },
     });
+    return await (undoes === true ? unlessLeft(work, context) : work);
   } catch (error) {
     if (context.cancellationSignal.aborted) throw interrupted(context);
     throw translateFailure(error, { attempt: context.info.attempt, ...rule });
@@ -45,8 +55,29 @@ export async function inActivity<T>(
   }
 }
 
+/** Aborts when the workflow cancels, and not when this worker ends or the attempt has timed out. */
+function onlyCancel(context: Context): AbortSignal {
+  const controller = new AbortController();
+  context.cancellationSignal.addEventListener("abort", () => {
+    if (isCancelled(context)) controller.abort(context.cancellationSignal.reason);
+  });
+  return controller.signal;
+}
+
+/** Waits for the work, but not when the attempt is over without a cancel: the next one finds what it made. */
+async function unlessLeft<T>(work: Promise<T>, context: Context): Promise<T> {
+  const left = new Promise<never>((_, reject) => {
+    context.cancellationSignal.addEventListener("abort", () => {
+      if (!isCancelled(context)) reject(interrupted(context));
+    });
+  });
+  return Promise.race([work, left]);
+}
+
+const isCancelled = (context: Context): boolean => context.cancellationDetails?.cancelRequested === true;
+
 function interrupted(context: Context): Error {
-  if (context.cancellationDetails?.cancelRequested === true) return new CancelledFailure("CANCELLED");
+  if (isCancelled(context)) return new CancelledFailure("CANCELLED");
   // Shut down, timed out, or not wanted any more: none of them is the user's cancel.
   const reason: unknown = context.cancellationSignal.reason;
   const message = reason instanceof Error ? reason.message : String(reason);

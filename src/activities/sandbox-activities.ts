@@ -17,7 +17,7 @@ export function createBuildingActivities(deps: ActivityDeps): Omit<HostActivitie
       ),
 
     startSandbox: ({ session, spec, generation, artifact }) =>
-      inActivity({ finalAttempt: startAttempts }, async (scope) => {
+      inActivity({ finalAttempt: startAttempts, undoes: true }, async (scope) => {
         const request = { session, spec, generation, ...(artifact === undefined ? {} : { artifact }) };
         try {
           const handle = await providers.get(spec.provider).start(request, scope);
