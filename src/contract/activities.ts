@@ -41,7 +41,7 @@ export interface FastActivities {
    * Tries all calls of a batch at once; one step for each, in order. One local activity for all, because the
    * SDK delivers the ends of several in another grouping on replay than live.
    */
-  tryCalls(input: CallBatch): Promise<CallStep[]>;
+  tryCalls(input: CallBatch): Promise<BatchResult>;
 }
 
 /** Host queue. Heartbeating; cancellation and worker shutdown only end the following, never the command. */
@@ -103,6 +103,12 @@ export interface CallBatch extends Omit<CallDispatch, "call"> {
   readonly calls: readonly CallDispatch["call"][];
 }
 
+export interface BatchResult {
+  readonly steps: readonly CallStep[];
+  /** Those of the input's that the sandbox has taken in; the others are sent again. */
+  readonly acknowledged: readonly string[];
+}
+
 /**
  * What the fast path came to. `not-here`: nothing was claimed by this attempt (another host, a cold channel,
  * a tool that may take long); `running`: claimed, its end did not come in time. Both go to the host queue.
@@ -122,6 +128,8 @@ export interface CallEnding {
   readonly endedAtMs: number;
   /** Processes of the call that outlived it. */
   readonly background?: readonly BackgroundProcess[];
+  /** Those of the dispatch's that the sandbox has taken in; the others are sent again. */
+  readonly acknowledged?: readonly string[];
   /** Set when the sandbox can't be trusted or is gone; the session goes through onLost. */
   readonly sandboxLost?: Failure;
 }
