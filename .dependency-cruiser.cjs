@@ -158,7 +158,7 @@ const forbidden = [
     allowed: [
       "^src/(cli|client|contract|dev-server|artifacts)/",
       "^src/(config|host-id|worker)\\.ts$",
-      "^src/providers/errors\\.ts$",
+      "^src/providers/(errors|labels)\\.ts$",
     ],
   }),
   {

@@ -1,10 +1,13 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, it } from "vitest";
-import { baseImage, docker } from "./docker-engine.js";
+import { baseImage, docker, guestDirectory } from "./docker-engine.js";
 
 /** Why docker suites can't run here; undefined when they can. With HOLDFAST_TEST_DOCKER=required that is a failure. */
 async function findObstacle(): Promise<string | undefined> {
+  let arch: string;
   try {
-    await docker("version", "--format", "{{.Server.Version}}");
+    arch = await docker("version", "--format", "{{.Server.Arch}}");
   } catch (error) {
     return `no Docker engine answers (test/support/docker-start.sh starts one): ${firstLine(error)}`;
   }
@@ -12,6 +15,11 @@ async function findObstacle(): Promise<string | undefined> {
     await docker("image", "inspect", baseImage);
   } catch {
     return `the image ${baseImage} is missing: run scripts/base-image.sh`;
+  }
+  try {
+    await access(join(guestDirectory, `holdfast-guest-linux-${arch}`));
+  } catch {
+    return `the guest for linux/${arch} is not built: run npm run build:guest`;
   }
   return undefined;
 }

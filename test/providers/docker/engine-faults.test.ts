@@ -294,7 +294,12 @@ describeDocker("an engine and clients that misbehave", () => {
       code: "unavailable",
       hint: /Start the Docker engine/,
     });
-    expect(await meet({ environment: { ...environment, DOCKER_CONTEXT: "nowhere" } })).toMatchObject({
+    // DOCKER_HOST would win over the context.
+    const { DOCKER_HOST, ...contextual } = environment;
+    expect(
+      await meet({ environment: { ...contextual, DOCKER_CONTEXT: "nowhere" } }),
+      `with ${DOCKER_HOST ?? "no DOCKER_HOST"} left out`,
+    ).toMatchObject({
       code: "unavailable",
     });
     expect(await meet({ guestDirectory: "/nowhere" })).toMatchObject({
