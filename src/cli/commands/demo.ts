@@ -2,10 +2,12 @@ import { HoldfastError } from "../../client/index.js";
 import { parse } from "../../contract/parse.js";
 import { sessionSpecSchema, type SessionSpec } from "../../contract/spec.js";
 import { command } from "../command.js";
+import { removeLabelled, requireDocker } from "../demo/docker-engine.js";
 import { aliveAmong } from "../demo/leftovers.js";
 import { tellStory } from "../demo/story.js";
-import { createSurroundings } from "../demo/surroundings.js";
+import { createSurroundings, type Surroundings } from "../demo/surroundings.js";
 import { createTranscript, expect } from "../demo/transcript.js";
+import { baseImage } from "../doctor/check-docker.js";
 import { stopSignal } from "../stop-signal.js";
 
 /** Far above what it takes (under a minute on two cores): it must not hang where something is broken. */
@@ -20,11 +22,12 @@ export default command({
       valueHint: "just-bash|docker",
       description: "What isolates (default: just-bash)",
     },
-    image: { type: "string", valueHint: "name", description: "For docker (default: holdfast-base:bookworm)" },
+    image: { type: "string", valueHint: "name", description: `For docker (default: ${baseImage})` },
   },
   async run({ args, config, report }) {
     const startedAt = Date.now();
-    const spec = specFor(args.provider ?? "just-bash", args.image ?? "holdfast-base:bookworm");
+    const spec = specFor(args.provider ?? "just-bash", args.image ?? baseImage);
+    if (spec.provider === "docker") await requireDocker(config, args.image ?? baseImage);
     const log = createTranscript((text) => {
       if (!report.json) process.stdout.write(text);
     });
@@ -37,21 +40,31 @@ export default command({
       await Promise.race([tellStory(surroundings, spec, log), rejectOnAbort(signal)]);
     } catch (error) {
       report.note(await surroundings.lastWords());
+      // What the story came to is the failure to tell; that something can't be removed comes beside it.
+      await dismantle(surroundings, spec.provider).catch((second: unknown) => {
+        report.note(String(second));
+      });
       throw error;
-    } finally {
-      await surroundings.close();
     }
+    const removed = await dismantle(surroundings, spec.provider);
     const alive = aliveAmong(surroundings.pids);
     expect(alive.length === 0, `all processes ended (${alive.join(", ")})`);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
     const { pids, stateDir } = surroundings;
+    const gone = [...removed, stateDir].map((what) => `${what} removed`).join(", ");
     report.result(
-      { provider: spec.provider, durationMs: Date.now() - startedAt, steps: log.rows },
-      `\n${log.table()}\n\nAll of it held. ${pids.length} processes ended, ${stateDir} removed, ${seconds} s.`,
+      { provider: spec.provider, durationMs: Date.now() - startedAt, steps: log.rows, removed },
+      `\n${log.table()}\n\nAll of it held. ${pids.length} processes ended, ${gone}, ${seconds} s.`,
     );
     return 0;
   },
 });
+
+/** Ends the workers first: none may make a container any more when the engine is looked through. */
+async function dismantle(surroundings: Surroundings, provider: string): Promise<string[]> {
+  await surroundings.close();
+  return provider === "docker" ? removeLabelled(surroundings.config) : [];
+}
 
 /** Checked before anything is started, with the client's own words. */
 function specFor(provider: string, image: string): SessionSpec {

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { runTool } from "../doctor/run-tool.js";
+import { listLabelled } from "./docker-engine.js";
 import type { Surroundings } from "./surroundings.js";
 
 /** Everything of the demo's sessions that an engine still has; empty is what was promised. */
@@ -20,24 +20,10 @@ async function directoryLeftovers({ stateDir }: Surroundings): Promise<string[]>
   return left;
 }
 
+/** Templates stay for the next session of the installation; they go when the demo ends. */
 async function dockerLeftovers({ config }: Surroundings): Promise<string[]> {
-  const filter = ["--filter", `label=dev.holdfast.owner=${config.owner ?? ""}`, "--quiet"];
-  const left: string[] = [];
-  for (const [kind, list] of [
-    ["container", ["ps", "--all"]],
-    ["volume", ["volume", "ls"]],
-    ["network", ["network", "ls"]],
-  ] as const) {
-    const listed = await runTool(config.dockerCli, [...list, ...filter], config.environment);
-    if (!listed.ok) left.push(`${kind}s can't be listed: ${listed.reason}`);
-    left.push(
-      ...listed.stdout
-        .split("\n")
-        .filter(Boolean)
-        .map((id) => `${kind} ${id}`),
-    );
-  }
-  return left;
+  const labelled = await listLabelled(config);
+  return labelled.filter(({ kind }) => kind !== "image").map(({ kind, id }) => `${kind} ${id}`);
 }
 
 export function aliveAmong(pids: readonly number[]): number[] {

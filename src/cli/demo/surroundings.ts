@@ -1,6 +1,6 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { HoldfastClient } from "../../client/index.js";
 import { loadConfig, type HoldfastConfig } from "../../config.js";
 import { startDevServer, type DevServer } from "../../dev-server/index.js";
@@ -79,7 +79,8 @@ function ownConfig(config: HoldfastConfig, stateDir: string, address: string): H
       TEMPORAL_CONFIG_FILE: join(stateDir, "none.toml"),
       HOLDFAST_STATE_DIR: stateDir,
       HOLDFAST_HOST_ID: "demo-host",
-      HOLDFAST_OWNER: "holdfast-demo",
+      // Of this run alone: what is labelled so may be removed at the end, whoever else shows the demo here.
+      HOLDFAST_OWNER: basename(stateDir),
       HOLDFAST_DOCKER: config.dockerCli,
       ...(config.msbCli === undefined ? {} : { HOLDFAST_MSB: config.msbCli }),
     },

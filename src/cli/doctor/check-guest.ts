@@ -11,15 +11,15 @@ export async function checkGuest(): Promise<Check[]> {
     throw error;
   });
   const arch = process.arch === "arm64" ? "arm64" : "amd64";
-  const guest = files.find((name) => name.endsWith(arch));
+  const guests = files.filter((name) => name.startsWith("holdfast-guest-linux-"));
   return [
-    guest === undefined
-      ? {
+    guests.includes(`holdfast-guest-linux-${arch}`)
+      ? { name: "guest", status: "ok", detail: guests.join(", ") }
+      : {
           name: "guest",
           status: "warning",
           detail: `no binary for linux/${arch} in ${directory}`,
           hint: "Only for docker and msb: npm run build:guest (needs Go 1.24, or Python's pip to fetch it).",
-        }
-      : { name: "guest", status: "ok", detail: guest },
+        },
   ];
 }
