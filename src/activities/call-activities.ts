@@ -7,8 +7,9 @@ import type {
   HostActivities,
 } from "../contract/activities.js";
 import { limits } from "../contract/names.js";
+import { acknowledge } from "../exec/acknowledge.js";
 import { performCall } from "../exec/perform-call.js";
-import { tryInstant } from "../exec/try-instant.js";
+import { softDeadlineMs, tryInstant } from "../exec/try-instant.js";
 import { hasCode } from "../providers/errors.js";
 import type { ActivityDeps } from "./activity-deps.js";
 import { inActivity, type ActivityScope } from "./in-activity.js";
@@ -16,18 +17,24 @@ import { inActivity, type ActivityScope } from "./in-activity.js";
 /** Between TERM and KILL. A command that wants to clean up has this long. */
 const killGraceMs = 2_000;
 
+/** A call that has ended waits so long for the sandbox to take in the acknowledgements. */
+const acknowledgeMs = 2_000;
+
 /** The fast path, as local activity. */
 export function createFastActivities(deps: ActivityDeps): FastActivities {
   return {
-    async tryCalls({ calls, acknowledged, ...common }) {
+    async tryCalls({ calls, ...common }) {
       // Workflow code can't know which host its task runs on; a wrong guess costs 2 ms.
-      if (common.handle.hostId !== deps.hostId) return calls.map(() => ({ status: "not-here" }));
-      const steps = await Promise.all(
-        calls.map((call, index) =>
-          tryInstant({ ...common, call, acknowledged: index === 0 ? acknowledged : [] }, deps.calls),
-        ),
-      );
-      return withinBatch(steps);
+      if (common.handle.hostId !== deps.hostId) {
+        return { steps: calls.map(() => ({ status: "not-here" })), acknowledged: [] };
+      }
+      // The calls first: somebody waits for them, and the channel serves in order.
+      const steps = Promise.all(calls.map((call) => tryInstant({ ...common, call }, deps.calls)));
+      const acknowledged = acknowledge(deps.calls.pool, common, {
+        timeoutMs: softDeadlineMs,
+        signal: new AbortController().signal,
+      });
+      return { steps: withinBatch(await steps), acknowledged: await acknowledged };
     },
   };
 }
@@ -58,16 +65,26 @@ export function createFollowingActivities(deps: ActivityDeps): Pick<HostActiviti
       }),
   };
 
-  function follow(dispatch: CallDispatch, scope: ActivityScope): Promise<CallEnding> {
+  async function follow(dispatch: CallDispatch, scope: ActivityScope): Promise<CallEnding> {
     const { callId } = dispatch.call;
     scope.report({ callId });
-    return performCall(dispatch, deps.calls, {
+    let acknowledging: Promise<readonly string[]> | undefined;
+    // With the claim there is an open channel, and a command may run for hours after it.
+    const tell = (): Promise<readonly string[]> =>
+      (acknowledging ??= acknowledge(deps.calls.pool, dispatch, {
+        timeoutMs: acknowledgeMs,
+        signal: scope.signal,
+      }));
+    const ending = await performCall(dispatch, deps.calls, {
       signal: scope.signal,
-      onClaimed: () => undefined,
+      onClaimed: () => void tell(),
       onOutput: ({ stdout, stderr, tail }) => {
         scope.report({ callId, offsets: { stdout, stderr }, tail });
       },
     });
+    // A call that claimed nothing, by its input for example, tells on whatever channel is open.
+    const acknowledged = await tell();
+    return acknowledged.length === 0 ? ending : { ...ending, acknowledged };
   }
 }
 

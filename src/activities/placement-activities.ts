@@ -1,8 +1,8 @@
 import { Context } from "@temporalio/activity";
 import type { SharedActivities } from "../contract/activities.js";
-import { hostTaskQueue } from "../contract/names.js";
+import { hostTaskQueue, limits } from "../contract/names.js";
 import { parse } from "../contract/parse.js";
-import { resolveSpec, sessionSpecSchema } from "../contract/spec.js";
+import { resolveSpec, sessionSpecSchema, type SessionSpec } from "../contract/spec.js";
 import { ProviderError } from "../providers/errors.js";
 import type { ActivityDeps } from "./activity-deps.js";
 import { translateFailure } from "./translate-failure.js";
@@ -16,6 +16,7 @@ export function createPlacementActivities(deps: ActivityDeps): SharedActivities 
       try {
         const parsed = parse(sessionSpecSchema, asSent, "spec");
         if (!parsed.ok) throw ProviderError.from(parsed.failure);
+        refuseHuge(parsed.value);
         const spec = resolveSpec(parsed.value);
         const provider = deps.providers.get(spec.provider);
         provider.check(spec);
@@ -34,4 +35,14 @@ export function createPlacementActivities(deps: ActivityDeps): SharedActivities 
       return { lastSeenMs: await deps.lastPollMs(hostTaskQueue(deps.taskQueue, hostId)) };
     },
   };
+}
+
+/** The spec stays in history, and every run of the session begins with it. */
+function refuseHuge(spec: SessionSpec): void {
+  const sizeBytes = Buffer.byteLength(JSON.stringify(spec));
+  if (sizeBytes <= limits.specBytes) return;
+  throw new ProviderError("too-large", `spec: ${sizeBytes} bytes as JSON, the most are ${limits.specBytes}`, {
+    field: "spec",
+    hint: "Put files and long setup scripts into the artifact store (template.resources).",
+  });
 }

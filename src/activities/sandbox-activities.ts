@@ -1,11 +1,14 @@
 import type { ControlActivities, HostActivities } from "../contract/activities.js";
-import type { Handle } from "../contract/sandbox.js";
+import { acknowledge } from "../exec/acknowledge.js";
 import { hasCode } from "../providers/errors.js";
 import type { ActivityDeps } from "./activity-deps.js";
 import { inActivity } from "./in-activity.js";
 
 /** Somebody waits for a first start, so an engine that stays away is told after about 20 s of attempts. */
 const startAttempts = 8;
+
+/** Only room in the spool is at stake; the stop itself matters more. */
+const acknowledgeMs = 2_000;
 
 /** Making and resuming, on the host's queue. */
 export function createBuildingActivities(deps: ActivityDeps): Omit<HostActivities, "followCall"> {
@@ -45,7 +48,12 @@ export function createEndingActivities(deps: ActivityDeps): Omit<ControlActiviti
   return {
     stopSandbox: ({ handle, graceMs, acknowledged }) =>
       inActivity({}, async (scope) => {
-        await forget(deps, handle, acknowledged);
+        // A stopped sandbox keeps its files for days; the output of answered calls needn't be among them.
+        await acknowledge(
+          deps.calls.pool,
+          { handle, acknowledged },
+          { timeoutMs: acknowledgeMs, signal: scope.signal },
+        );
         await providers.get(handle.provider).stop(handle, { graceMs }, scope);
       }),
 
@@ -55,21 +63,4 @@ export function createEndingActivities(deps: ActivityDeps): Omit<ControlActiviti
     setNetworkPolicy: ({ handle, network }) =>
       inActivity({}, (scope) => providers.get(handle.provider).setNetworkPolicy(handle, network, scope)),
   };
-}
-
-/** A stopped sandbox keeps its files for days; the output of answered calls needn't be among them. */
-async function forget(
-  { calls }: ActivityDeps,
-  handle: Handle,
-  acknowledged: readonly string[],
-): Promise<void> {
-  const lease = calls.pool.peek(handle);
-  if (lease === undefined) return;
-  try {
-    await lease.channel.acknowledge(acknowledged);
-  } catch {
-    // Only room in the spool is at stake; the stop itself matters more.
-  } finally {
-    lease.release();
-  }
 }

@@ -5,28 +5,9 @@ import { hasCode } from "../providers/errors.js";
 import { abortable } from "./abortable.js";
 import type { ChannelLease, ChannelPool } from "./channel-pool.js";
 
-/** Where one call gets its channels from; the first one carries acknowledgements. */
+/** Where one call gets its channels from. */
 export interface ChannelSource {
   open(): Promise<ChannelLease>;
-}
-
-export function createChannelSource(
-  open: () => Promise<ChannelLease>,
-  acknowledged: readonly string[],
-): ChannelSource {
-  let told = acknowledged.length === 0;
-  return {
-    async open() {
-      const lease = await open();
-      if (!told) {
-        told = true;
-        lease.channel.acknowledge(acknowledged).catch(() => {
-          // They are acknowledged again with a later call; until then the spool keeps them.
-        });
-      }
-      return lease;
-    },
-  };
 }
 
 /** Between two looks for a free channel: soon at first, and no burden on the worker in the end. */

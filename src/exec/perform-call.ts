@@ -3,7 +3,7 @@ import type { FailureCode } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
 import { planCall, resolveInput } from "./call-plan.js";
 import type { CallDeps, LiveOutput } from "./call-deps.js";
-import { acquirePatiently, createChannelSource } from "./channel-source.js";
+import { acquirePatiently } from "./channel-source.js";
 import { runPlan } from "./run-plan.js";
 
 /** Failures that concern the session and not the call. */
@@ -32,10 +32,7 @@ export async function performCall(
   try {
     const input = await resolveInput(dispatch.call.input, deps.artifacts);
     const plan = planCall(dispatch.call, input, deps.tools);
-    const source = createChannelSource(
-      () => acquirePatiently(deps.pool, dispatch.handle, signal),
-      dispatch.acknowledged,
-    );
+    const source = { open: () => acquirePatiently(deps.pool, dispatch.handle, signal) };
     return await runPlan(plan, dispatch, { ...options, deps, source });
   } catch (error) {
     signal.throwIfAborted();

@@ -3,12 +3,11 @@ import { ProviderError } from "../providers/errors.js";
 import { startDeadline } from "./abortable.js";
 import { isReference, planCall, type CallPlan } from "./call-plan.js";
 import type { CallDeps } from "./call-deps.js";
-import { createChannelSource } from "./channel-source.js";
 import { endingOf } from "./perform-call.js";
 import { runPlan } from "./run-plan.js";
 
 /** While a local activity runs its workflow hears nothing, so it must not be felt. */
-const defaultSoftDeadlineMs = 75;
+export const softDeadlineMs = 75;
 
 /**
  * The fast path: does a call that takes an instant on a channel that is open already. Never throws and never
@@ -17,18 +16,18 @@ const defaultSoftDeadlineMs = 75;
 export async function tryInstant(
   dispatch: CallDispatch,
   deps: CallDeps,
-  softDeadlineMs = defaultSoftDeadlineMs,
+  deadlineMs = softDeadlineMs,
 ): Promise<CallStep> {
   const startedAtMs = Date.now();
   const progress = { claimed: false };
   const late = new ProviderError("unavailable", "the fast path's deadline passed");
-  const deadline = startDeadline(softDeadlineMs, late);
+  const deadline = startDeadline(deadlineMs, late);
   try {
     const plan = planInstant(dispatch, deps);
     if (plan === undefined) return { status: "not-here" };
     const ending = runPlan(plan, dispatch, {
       deps,
-      source: createChannelSource(() => openNow(dispatch, deps), dispatch.acknowledged),
+      source: { open: () => openNow(dispatch, deps) },
       signal: deadline.signal,
       onClaimed: () => {
         progress.claimed = true;

@@ -291,24 +291,6 @@ describe("performCall", () => {
     await expect.poll(() => readdir(join(worker.directory, "tmp"))).toEqual([]);
   });
 
-  it("acknowledges once, however many channels a call opens", async () => {
-    worker.sandbox.files.set("/workspace/f", { bytes: Buffer.from("a"), mode: 0o644 });
-    const edits = [{ oldText: "a", newText: "b" }];
-    await perform(dispatchOf("edit", { path: "f", edits }, { acknowledged: ["a"] }));
-    expect(worker.sandbox.acknowledged).toEqual(["a"]);
-  });
-
-  it("acknowledges earlier calls, and goes on when that fails", async () => {
-    worker.sandbox.programs.set("x", () => Promise.resolve(undefined));
-    await perform(dispatchOf("bash", { command: "x" }, { acknowledged: ["a", "b"] }));
-    expect(worker.sandbox.acknowledged).toEqual(["a", "b"]);
-    const [channel] = worker.sandbox.channels;
-    if (channel === undefined) throw new Error("no channel");
-    channel.acknowledge = () => Promise.reject(new ProviderError("unavailable", "broken"));
-    const again = dispatchOf("bash", { command: "x" }, { acknowledged: ["c"], call: { callId: "call-2" } });
-    expect((await perform(again)).outcome.kind).toBe("exited");
-  });
-
   it("B80 [temporal-payload] puts a larger result into the store too, and keeps the largest in the budget", async () => {
     worker.sandbox.programs.set("noise", ({ write }) => {
       write("stdout", Buffer.alloc(400_000));
