@@ -64,7 +64,8 @@ async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    // ESRCH: a process that ended while its entry was read.
+    if (!["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     return undefined;
   }
 }
@@ -87,5 +88,7 @@ async function isAlive(name: string): Promise<boolean> {
 /** Field 22 of /proc/PID/stat, counted after the command's closing bracket: its name may hold anything. */
 async function startTimeOf(pid: number): Promise<string | undefined> {
   const stat = await readIfThere(`/proc/${pid}/stat`);
-  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // A zombie has ended: it only waits for its parent to notice.
+  return fields?.[0] === "Z" ? undefined : fields?.[19];
 }
