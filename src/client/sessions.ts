@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
-import { sessionWorkflowType } from "../contract/names.js";
+import { limits, sessionWorkflowType } from "../contract/names.js";
 import { parse } from "../contract/parse.js";
 import { sessionSpecSchema, type SessionSpec } from "../contract/spec.js";
 import { ask, type ClientContext } from "./client-context.js";
@@ -56,15 +56,16 @@ function checkedSpec(spec: SessionSpec): SessionSpec {
   const parsed = parse(sessionSpecSchema, spec, "spec");
   if (!parsed.ok) throw HoldfastError.from(parsed.failure);
   const sizeBytes = Buffer.byteLength(JSON.stringify(parsed.value));
-  if (sizeBytes <= specBytes) return parsed.value;
-  throw new HoldfastError("too-large", `spec: ${sizeBytes} bytes as JSON, at most ${specBytes} can be sent`, {
-    field: "spec",
-    hint: "Put files and long setup scripts into the artifact store (template.resources); nothing was created.",
-  });
+  if (sizeBytes <= limits.specBytes) return parsed.value;
+  throw new HoldfastError(
+    "too-large",
+    `spec: ${sizeBytes} bytes as JSON, at most ${limits.specBytes} can be sent`,
+    {
+      field: "spec",
+      hint: "Put files and long setup scripts into the artifact store (template.resources); nothing was created.",
+    },
+  );
 }
-
-/** The server refuses 2 MB with words nobody understands, and the spec stays in history for ever. */
-const specBytes = 1024 * 1024;
 
 function checkSessionId(sessionId: string): void {
   if (/^[^\x00-\x1f\x7f]{1,200}$/.test(sessionId) && !sessionId.startsWith("template/")) return;

@@ -79,6 +79,8 @@ export const limits = {
   batchBytes: 512 * 1024,
   /** Answers to `state`, `call` and `calls`. */
   queryBytes: 256 * 1024,
+  /** A whole spec: it is in history for ever, and every roll-over carries it. */
+  specBytes: 256 * 1024,
   /** What a run hands to the next one at roll-over. */
   carriedBytes: 1024 * 1024,
   /** Of these, answers kept inline (newest first); older ones keep outcome and references. */
@@ -86,7 +88,7 @@ export const limits = {
   /** Calls whose record is kept; an older id is still refused by the sandbox's tombstones. */
   rememberedCalls: 1000,
   /** A result above this is in the store too, so that its answer can outlive the inline copy. */
-  unreferencedResultBytes: 1024,
+  unreferencedResultBytes: 256,
   queuedCalls: 500,
   queuedInputBytes: 512 * 1024,
   rejectedKept: 20,

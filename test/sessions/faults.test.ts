@@ -149,6 +149,17 @@ describe("B32 [life-rm-race]", () => {
 });
 
 describe("network", () => {
+  it("a recreated sandbox has the policy that was set, and not the spec's", async () => {
+    const session = await start("renet", {}, { onLost: "recreate", network: "allow-all" });
+    await session.bash("x");
+    await session.setNetworkPolicy("deny-all");
+    await until(async () => (await session.state()).network === "deny-all");
+    fake.vanish(await session.state());
+    await until(async () => (await session.bash("y")).generation === 2);
+    expect(fake.networkOf(await session.state())).toBe("deny-all");
+    await session.delete({ wait: true });
+  });
+
   it("changes at run time where the provider can", async () => {
     const session = await start("network");
     await session.bash("x");

@@ -90,6 +90,26 @@ describe("B81 [temporal-can] roll-over with a threshold of 5 events", () => {
   });
 });
 
+describe("a large spec", () => {
+  it("is carried once over a roll-over; a larger one is refused before anything is made", async () => {
+    const session = await start("spec", {
+      env: { LARGE: "x".repeat(100_000) },
+      labels: { team: "é".repeat(4_000) },
+    });
+    for (let index = 0; index < 4; index += 1) {
+      expect((await session.bash("echo ${#LARGE}")).result?.stdout.text).toBe("100000\n");
+    }
+    expect(await runsOf(session.sessionId)).toBeGreaterThan(1);
+    await session.delete({ wait: true });
+    const handle = await host.temporal.workflow.start("sandboxSession", {
+      workflowId: host.newId("huge"),
+      taskQueue: host.taskQueue,
+      args: [{ provider: "just-bash", template: { revision: "r".repeat(300_000) } }],
+    });
+    await expect(handle.result()).rejects.toMatchObject({ cause: { type: "too-large" } });
+  });
+});
+
 describe("a full queue", () => {
   let other: SessionHost;
   beforeAll(async () => {

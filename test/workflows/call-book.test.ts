@@ -12,7 +12,9 @@ const call = (callId: string, command = "true"): CallRequest => ({
   input: { command },
 });
 
-function done(book: CallBook, callId: string, result?: Record<string, unknown>): void {
+const resultRef = { key: `sha256/aa/${"a".repeat(64)}`, sha256: "a".repeat(64), sizeBytes: 1 };
+
+function done(book: CallBook, callId: string, result?: Record<string, unknown>, isStored = false): void {
   const accepted = book.accept(call(callId), 1);
   if (accepted.kind === "refused") throw new Error(accepted.failure.message);
   book.markRunning(accepted.record, 1, 2);
@@ -21,6 +23,7 @@ function done(book: CallBook, callId: string, result?: Record<string, unknown>):
     startedAtMs: 2,
     endedAtMs: 3,
     ...(result === undefined ? {} : { result }),
+    ...(isStored ? { resultRef } : {}),
   });
 }
 
@@ -92,12 +95,39 @@ describe("limits of the call book", () => {
   it("drops inline answers beyond the budget, oldest first, but none that is awaited", () => {
     const book = createCallBook();
     const result = { stdout: "x".repeat(100_000) };
-    for (const callId of ["a", "b", "c", "d"]) done(book, callId, result);
+    for (const callId of ["a", "b", "c", "d"]) done(book, callId, result, true);
     book.trim((callId) => callId === "a");
     const kept = ["a", "b", "c", "d"].filter((callId) => book.get(callId)?.result !== undefined);
     expect(kept).toEqual(["a", "d"]);
     book.trim(() => false);
     expect(book.get("d")?.result).toBeDefined();
+  });
+
+  it("never drops a result that is nowhere else", () => {
+    const book = createCallBook();
+    for (let index = 0; index < 1_000; index += 1) done(book, `c${index}`, { stdout: "z".repeat(400) });
+    done(book, "stored", { stdout: "z".repeat(1_000) }, true);
+    book.trim(() => false);
+    expect(book.get("c1")?.result).toBeDefined();
+    expect(book.get("stored")).toMatchObject({ resultRef });
+    expect(book.get("stored")?.result).toBeUndefined();
+  });
+
+  it("keeps the answer of a long call that ends after 1,000 others", () => {
+    const book = createCallBook();
+    const long = book.accept(call("long"), 0);
+    if (long.kind === "refused") throw new Error("refused");
+    book.markRunning(long.record, 1, 0);
+    for (let index = 0; index < limits.rememberedCalls; index += 1) done(book, `c${index}`);
+    book.accept(call("waits"), 1);
+    book.finish(long.record, {
+      outcome: { kind: "exited", exitCode: 0 },
+      result: { stdout: "45 minutes" },
+      startedAtMs: 1,
+      endedAtMs: 2,
+    });
+    expect(book.get("long")?.result).toEqual({ stdout: "45 minutes" });
+    expect(book.get("c0")).toBeUndefined();
   });
 
   it("answers `calls` within 256 KB, newest first", () => {

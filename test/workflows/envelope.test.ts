@@ -40,6 +40,8 @@ describe("envelope of a call", () => {
     ["waitMs", { ...good, waitMs: 30_001 }],
     ["replyTo", { ...good, replyTo: { workflowId: "w" } }],
     ["replyTo", { ...good, replyTo: { workflowId: "", signal: "s" } }],
+    // 1,200 bytes: the server refuses the workflow task that names such an id.
+    ["replyTo", { ...good, replyTo: { workflowId: "é".repeat(600), signal: "s" } }],
   ])("names %s when it refuses %j", (field, value) => {
     expect(checkCall(value)).toMatchObject({ ok: false, failure: { code: "invalid-request", field } });
   });
@@ -49,6 +51,18 @@ describe("envelope of a call", () => {
     const refused = checkCall({ ...good, input });
     expect(refused).toMatchObject({ ok: false, failure: { code: "too-large", field: "input" } });
     expect(!refused.ok && refused.failure.hint).toContain("ref");
+  });
+
+  it("refuses what is nested too deep before anything walks it", () => {
+    const nested = (depth: number): unknown => {
+      const json = `{"callId":"d","tool":"bash","input":{"a":${"[".repeat(depth)}${"]".repeat(depth)}}}`;
+      return JSON.parse(json);
+    };
+    expect(checkCall(nested(50)).ok).toBe(true);
+    for (const depth of [200, 15_000, 200_000]) {
+      expect(checkCall(nested(depth))).toMatchObject({ ok: false, failure: { code: "invalid-request" } });
+      expect(replyAddress(nested(depth))).toBeUndefined();
+    }
   });
 
   it("throws at nothing, whatever comes in", () => {

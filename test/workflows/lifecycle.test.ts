@@ -173,6 +173,41 @@ describe("calls", () => {
   });
 });
 
+describe("a stop and a silent host", () => {
+  const running = after(placed(), { type: "started" });
+  const go = (lifecycle: Lifecycle, ...types: ("stopping" | "unreachable" | "reachable" | "stopped")[]) =>
+    types.reduce((before, type) => transition(before, { type }, 1), lifecycle);
+
+  it("a stop that begins while the host is silent is not undone when it answers", () => {
+    expect(go(running, "unreachable", "stopping", "reachable").status).toBe("stopping");
+    expect(go(running, "stopping", "unreachable", "reachable").status).toBe("stopping");
+    expect(go(running, "stopping", "unreachable", "stopped")).toMatchObject({ status: "stopped" });
+    expect(go(running, "stopping", "unreachable", "stopped").unreachable).toBeUndefined();
+  });
+
+  it("an unreachable session without calls goes on with what it did before", () => {
+    expect(step(go(running, "stopping", "unreachable"))).toMatchObject({ do: "stop" });
+    expect(step(go(running, "unreachable"), minutes(16))).toMatchObject({ do: "stop" });
+  });
+
+  it("a stop or a resume that can't be done now shows why and is tried again", () => {
+    const unavailable = { code: "unavailable", message: "engine away" } as const;
+    const stopFailed = transition(go(running, "stopping"), { type: "stop-failed", failure: unavailable }, 1);
+    expect(stopFailed.failure).toEqual(unavailable);
+    expect(step(stopFailed)).toMatchObject({ do: "stop" });
+    const stopped = go(running, "stopping", "stopped");
+    const resumeFailed = transition(
+      transition(stopped, { type: "resuming" }, 1),
+      { type: "resume-failed", failure: unavailable },
+      1,
+    );
+    expect(resumeFailed).toMatchObject({ status: "stopped", failure: unavailable });
+    expect(step(resumeFailed)).toEqual({ do: "resume" });
+    const resumed = transition(transition(resumeFailed, { type: "resuming" }, 1), { type: "started" }, 1);
+    expect(resumed.failure).toBeUndefined();
+  });
+});
+
 describe("loss", () => {
   it("fails the session, or makes the next generation, as the spec says", () => {
     const lost = (onLost: "fail" | "recreate", host = false) =>

@@ -1,9 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { Artifact, Capabilities, Handle, SessionIdentity } from "../../contract/sandbox.js";
-import type { ResolvedSpec } from "../../contract/spec.js";
+import type { NetworkPolicy, ResolvedSpec } from "../../contract/spec.js";
+import { abortable } from "../../exec/abortable.js";
 import { ProviderError } from "../errors.js";
 import { generationKey } from "../generation-key.js";
-import type { OperationContext, Provider, SandboxResource, StartRequest } from "../provider.js";
+import type { Provider, SandboxResource, StartRequest } from "../provider.js";
 import { contentKey, templateKey } from "../template-key.js";
 import { FakeChannel } from "./channel.js";
 import { FakeSandbox } from "./sandbox.js";
@@ -30,6 +31,8 @@ export interface FakeProvider extends Provider {
   readonly counts: FakeCounts;
   /** Sandboxes that exist now. */
   readonly sandboxes: readonly string[];
+  /** The policy of a session's newest sandbox. */
+  networkOf(session: SessionIdentity): NetworkPolicy | undefined;
   /** Takes a session's sandboxes away, as somebody at the engine would. */
   vanish(session: SessionIdentity): void;
 }
@@ -109,6 +112,9 @@ export function createFakeProvider(options: FakeOptions): FakeProvider {
     get sandboxes() {
       return [...sandboxes.keys()];
     },
+    networkOf: (session) =>
+      [...sandboxes.values()].filter((sandbox) => sessionKey(sandbox.session) === sessionKey(session)).at(-1)
+        ?.network,
     vanish(session) {
       for (const sandbox of [...sandboxes.values()]) {
         if (sessionKey(sandbox.session) !== sessionKey(session)) continue;
@@ -146,7 +152,8 @@ export function createFakeProvider(options: FakeOptions): FakeProvider {
         return land(request, key).handle(hostId);
       }
       const landing = steps.before("start", id, own).then(() => land(request, key));
-      return (await unlessAborted(landing, context)).handle(hostId);
+      // The landing goes on when the one who asked is gone; its failure is then nobody's.
+      return (await abortable(landing, context.signal)).handle(hostId);
     },
     async resume(handle, { signal }) {
       const sandbox = find(handle);
@@ -214,26 +221,6 @@ function check(spec: ResolvedSpec): void {
     field: "spec.network",
     hint: "Use deny-all or allow-all.",
   });
-}
-
-/** The landing goes on when the one who asked is gone; its failure is then nobody's. */
-async function unlessAborted<T>(landing: Promise<T>, { signal }: OperationContext): Promise<T> {
-  signal.throwIfAborted();
-  let abort = (): void => undefined;
-  const aborted = new Promise<"aborted">((resolve) => {
-    abort = () => {
-      resolve("aborted");
-    };
-  });
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    const first = await Promise.race([landing, aborted]);
-    if (first !== "aborted") return first;
-    landing.catch(() => undefined);
-    throw signal.reason;
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
 
 const sessionKey = ({ sessionId, runId }: SessionIdentity): string => contentKey({ sessionId, runId });

@@ -32,7 +32,7 @@ export interface CallRecord {
 
 export type Accepted = { kind: "new" | "known"; record: CallRecord } | { kind: "refused"; failure: Failure };
 
-/** The session's calls in order of arrival: what waits, what runs, and the last 1,000 that are done. */
+/** The session's calls: what waits and runs in order of arrival, and the last 1,000 that are done. */
 export interface CallBook {
   accept(request: CallRequest, nowMs: number): Accepted;
   /** Why `accept` would refuse this; undefined when it wouldn't. */
@@ -46,7 +46,10 @@ export interface CallBook {
   toolCounts(): Readonly<Record<string, number>>;
   markRunning(record: CallRecord, generation: number, nowMs: number): void;
   finish(record: CallRecord, ending: Ending): void;
-  /** Drops inline answers beyond the budget, oldest first, but none that `isAwaited` still needs. */
+  /**
+   * Drops inline results beyond the budget, oldest first: of those that are in the store as well, and that
+   * `isAwaited` doesn't need. The others are so small that a thousand of them fit.
+   */
   trim(isAwaited: (callId: string) => boolean): void;
   carry(): CarriedCalls;
 }
@@ -65,7 +68,7 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
   const running = new Set([...records.values()].filter((record) => record.status === "running"));
   const toolCounts: Record<string, number> = { ...carried?.toolCounts };
   let doneCount = carried?.doneCount ?? 0;
-  let queuedBytes = queue.reduce((sum, record) => sum + jsonBytes(record.input), 0);
+  let queuedBytes = queue.reduce((sum, record) => sum + queuedSize(record), 0);
   let inlineBytes = [...records.values()].reduce((sum, record) => sum + (record.resultBytes ?? 0), 0);
 
   function refusalOf(request: CallRequest): Failure | undefined {
@@ -73,7 +76,7 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
     if (known !== undefined) {
       return known.requestHash === requestHash(request) ? undefined : conflict(request.callId);
     }
-    const bytes = queuedBytes + jsonBytes(request.input);
+    const bytes = queuedBytes + queuedSize(request);
     return queue.length >= limits.queuedCalls || bytes > limits.queuedInputBytes
       ? tooManyQueued(queue.length, queuedBytes)
       : undefined;
@@ -83,7 +86,7 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
     const index = queue.indexOf(record);
     if (index < 0) return;
     queue.splice(index, 1);
-    queuedBytes -= jsonBytes(record.input);
+    queuedBytes -= queuedSize(record);
   }
 
   function dropResult(record: CallRecord): void {
@@ -120,7 +123,7 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
       };
       records.set(record.callId, record);
       queue.push(record);
-      queuedBytes += jsonBytes(request.input);
+      queuedBytes += queuedSize(record);
       toolCounts[record.tool] = (toolCounts[record.tool] ?? 0) + 1;
       return { kind: "new", record };
     },
@@ -128,7 +131,7 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
     get: (callId) => records.get(callId),
     queued: () => queue,
     running: () => [...running],
-    newestFirst: () => [...records.values()].reverse(),
+    newestFirst: () => [...records.values()].reverse().sort((a, b) => b.queuedAtMs - a.queuedAtMs),
     doneCount: () => doneCount,
     toolCounts: () => toolCounts,
     markRunning(record, generation, nowMs) {
@@ -142,8 +145,14 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
       if (record.status === "done") return;
       dequeue(record);
       running.delete(record);
-      Object.assign(record, { status: "done", ...ending });
+      const { outcome, result, resultRef, startedAtMs, endedAtMs } = ending;
+      Object.assign(record, { status: "done", outcome, startedAtMs, endedAtMs });
+      if (result !== undefined) record.result = result;
+      if (resultRef !== undefined) record.resultRef = resultRef;
       delete record.input;
+      // Behind all others: what is done is forgotten in the order of its end, and not of its arrival.
+      records.delete(record.callId);
+      records.set(record.callId, record);
       if (record.result !== undefined) {
         record.resultBytes = jsonBytes(record.result);
         inlineBytes += record.resultBytes;
@@ -154,12 +163,16 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
     trim(isAwaited) {
       for (const record of records.values()) {
         if (inlineBytes <= limits.carriedAnswerBytes) return;
-        if (record.resultBytes !== undefined && !isAwaited(record.callId)) dropResult(record);
+        if (record.resultRef !== undefined && !isAwaited(record.callId)) dropResult(record);
       }
     },
     carry: () => ({ records: [...records.values()], doneCount, toolCounts }),
   };
 }
+
+/** What a queued call adds to the next roll-over, near enough. */
+const queuedSize = ({ callId, input, replyTo }: Pick<CallRecord, "callId" | "input" | "replyTo">): number =>
+  jsonBytes([callId, input, replyTo]);
 
 const conflict = (callId: string): Failure => ({
   code: "conflict",

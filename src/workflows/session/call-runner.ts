@@ -1,5 +1,5 @@
 import { CancellationScope, workflowInfo } from "@temporalio/workflow";
-import type { CallDispatch, CallEnding, CallStep } from "../../contract/activities.js";
+import type { BatchResult, CallDispatch, CallEnding, CallStep } from "../../contract/activities.js";
 import type { CancelledBy } from "../../contract/call.js";
 import type { Failure } from "../../contract/refs.js";
 import type { CallRecord } from "./call-book.js";
@@ -37,16 +37,15 @@ export function createCallRunner(context: SessionContext): CallRunner {
       state.calls.markRunning(record, state.lifecycle.generation, context.now());
     }
     state.apply({ type: "activity" });
-    const acknowledged = durablyEnded();
-    const batch = { ...common(), calls: records.map(callOf), acknowledged };
+    const batch = { ...common(), calls: records.map(callOf), acknowledged: durablyEnded() };
     context.isTrying = true;
     void fast.tryCalls
       .executeWithOptions({ summary: records.map(summaryOf).join(", ").slice(0, 200) }, [batch])
       // A worker that hangs or is shut down: the host queue takes over, and the claims tell what was done.
-      .catch((): CallStep[] => [])
-      .then((steps) => {
-        tried = { records, steps };
-        if (steps.some((step) => step.status !== "not-here")) forget(acknowledged);
+      .catch((): BatchResult => ({ steps: [], acknowledged: [] }))
+      .then((result) => {
+        tried = { records, steps: result.steps };
+        forget(result.acknowledged);
         context.isTrying = false;
         context.changed();
       });
@@ -55,18 +54,17 @@ export function createCallRunner(context: SessionContext): CallRunner {
   function follow(record: CallRecord): void {
     const scope = new CancellationScope();
     follows.set(record.callId, scope);
-    const acknowledged = durablyEnded();
-    const dispatch = { ...common(), call: callOf(record), acknowledged };
+    const dispatch = { ...common(), call: callOf(record), acknowledged: durablyEnded() };
     const options = { summary: summaryOf(record) };
     void scope
       .run(() =>
-        onHost(context, () =>
+        onHost(context, dispatch.handle.hostId, () =>
           following(dispatch.handle.hostId).followCall.executeWithOptions(options, [dispatch]),
         ),
       )
       .then(
         (ending) => {
-          forget(acknowledged);
+          forget(ending.acknowledged ?? []);
           arrivals.push({ record, ending });
         },
         (error: unknown) => {
@@ -118,6 +116,7 @@ export function createCallRunner(context: SessionContext): CallRunner {
     // Several calls report the same loss; only the first may cost a generation.
     if (reporter.generation !== state.lifecycle.generation) return;
     for (const record of state.calls.running()) abandon(record, { kind: "lost", reason: failure.message });
+    if (host) state.belongings.isLeftBehind = true;
     state.apply({ type: "lost", failure, host });
   }
 

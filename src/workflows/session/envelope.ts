@@ -3,7 +3,7 @@ import type { ExtendRequest, StopRequest } from "../../contract/messages.js";
 import { limits, toolNames } from "../../contract/names.js";
 import type { Failure } from "../../contract/refs.js";
 import type { NetworkPolicy } from "../../contract/spec.js";
-import { jsonBytes } from "./json-size.js";
+import { isTooDeep, jsonBytes, utf8Bytes } from "./json-size.js";
 
 /**
  * The checks that a handler can make by itself: known shape, names and sizes. They never throw, because an
@@ -15,12 +15,13 @@ export type Checked<T> = { ok: true; value: T } | { ok: false; failure: Failure 
 type Bag = Record<string, unknown>;
 
 export function checkCall(value: unknown): Checked<CallRequest & { waitMs: number }> {
-  if (!isBag(value)) return invalid("call", "must be an object with callId, tool and input");
+  if (!isBag(value))
+    return invalid("call", "must be an object with callId, tool and input, not nested too deep");
   const callId = checkCallId(value.callId);
   if (!callId.ok) return callId;
   const { tool, input } = value;
   if (!isToolName(tool)) {
-    return invalid("tool", `unknown tool ${shown(tool)}; known are ${toolNames.join(", ")}`);
+    return invalid("tool", `is ${shown(tool)}, which is unknown; known are ${toolNames.join(", ")}`);
   }
   if (!isBag(input)) return invalid("input", "must be an object");
   if (jsonBytes(input) > limits.inlineInputBytes) {
@@ -100,7 +101,7 @@ export function replyAddress(value: unknown): { replyTo: ReplyTo; callId: string
   if (!isBag(value)) return undefined;
   const replyTo = checkReplyTo(value.replyTo);
   if (!replyTo.ok || replyTo.value === undefined) return undefined;
-  return { replyTo: replyTo.value, callId: shown(value.callId), tool: shown(value.tool) };
+  return { replyTo: replyTo.value, callId: asSent(value.callId), tool: asSent(value.tool) };
 }
 
 function checkCallId(value: unknown): Checked<string> {
@@ -115,7 +116,7 @@ function checkReplyTo(value: unknown): Checked<ReplyTo | undefined> {
   if (isBag(value) && isName(value.workflowId) && isName(value.signal)) {
     return { ok: true, value: { workflowId: value.workflowId, signal: value.signal } };
   }
-  return invalid("replyTo", "must name workflowId and signal, each up to 1,000 characters");
+  return invalid("replyTo", "must name workflowId and signal, each up to 1,000 bytes");
 }
 
 /** undefined when absent, false when it isn't a whole number within the bounds. */
@@ -140,9 +141,10 @@ const refuse = (code: Failure["code"], field: string, problem: string, hint: str
 
 const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;
 const isBag = (value: unknown): value is Bag =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  typeof value === "object" && value !== null && !Array.isArray(value) && !isTooDeep(value, limits.nesting);
+/** The server limits bytes, and refuses the whole workflow task beyond. */
 const isName = (value: unknown): value is string =>
-  typeof value === "string" && value.length > 0 && value.length <= 1000;
+  typeof value === "string" && value.length > 0 && utf8Bytes(value) <= 1000;
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === "string");
 const isToolName = (value: unknown): value is CallRequest["tool"] =>
@@ -150,7 +152,7 @@ const isToolName = (value: unknown): value is CallRequest["tool"] =>
 
 /** What was sent, short enough for a message. */
 const shown = (value: unknown): string =>
-  (typeof value === "string" ? value : ((JSON.stringify(value) as string | undefined) ?? "nothing")).slice(
-    0,
-    limits.callIdChars,
-  );
+  typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : `of type ${typeof value}`;
+
+const asSent = (value: unknown): string =>
+  typeof value === "string" ? value.slice(0, limits.callIdChars) : "";

@@ -1,5 +1,6 @@
+import { sleep } from "@temporalio/workflow";
 import type { Failure } from "../../contract/refs.js";
-import { failureOf, isCancelled, isHostSilence } from "./failures.js";
+import { isCancelled, isHostSilence } from "./failures.js";
 import { shared } from "./proxies.js";
 import type { SessionContext } from "./session-context.js";
 
@@ -14,12 +15,19 @@ export class HostLost extends Error {
 /** A poll lasts a minute at most, so a worker that polls was seen within this time. */
 const seenLatelyMs = 75_000;
 
+/** A host that comes back is noticed within this time and the wait on its queue. */
+const longestPauseMs = 5 * 60_000;
+
 /**
- * Runs something on the session's host for as long as there is hope. Nobody takes the task: the queue's pollers
- * are asked. Seen lately means busy, and it is tried again. Otherwise the session is `unreachable`, which is
- * visible and loses nothing, until `hostLossMs` is over. A deploy or a reboot ends nothing.
+ * Runs something on a host for as long as there is hope. Nobody takes the task: the queue's pollers are asked.
+ * Seen lately means busy, and it is tried again. Otherwise the session is `unreachable`, which is visible and
+ * loses nothing, until `hostLossMs` is over. A deploy or a reboot ends nothing.
  */
-export async function onHost<T>(context: SessionContext, attempt: () => Promise<T>): Promise<T> {
+export async function onHost<T>(
+  context: SessionContext,
+  hostId: string,
+  attempt: () => Promise<T>,
+): Promise<T> {
   for (;;) {
     try {
       const result = await attempt();
@@ -32,20 +40,31 @@ export async function onHost<T>(context: SessionContext, attempt: () => Promise<
         throw error;
       }
       await context.turn();
-      await askForHost(context);
+      await askForHost(context, hostId);
+      await context.turn();
+      // A long silence is asked about more and more seldom: each attempt costs events, and it may last for days.
+      await sleep(pauseMs(context));
       await context.turn();
     }
   }
 }
 
-async function askForHost(context: SessionContext): Promise<void> {
+function pauseMs(context: SessionContext): number {
+  const { unreachable } = context.state.lifecycle;
+  if (unreachable === undefined) return 1;
+  return Math.min(Math.max((context.now() - unreachable.sinceMs) / 4, 1), longestPauseMs);
+}
+
+async function askForHost(context: SessionContext, hostId: string): Promise<void> {
   const { state } = context;
-  const hostId = context.hostId();
   const lastSeenMs = await shared
     .describeHost({ hostId })
     .then((seen) => seen.lastSeenMs)
-    // Not even a worker to ask: as silent as the host.
-    .catch((error: unknown) => (failureOf(error), null));
+    .catch((error: unknown) => {
+      if (isCancelled(error)) throw error;
+      // Not even a worker to ask: as silent as the host.
+      return null;
+    });
   if (lastSeenMs !== null && context.now() - lastSeenMs < seenLatelyMs) {
     state.apply({ type: "reachable" });
     return;

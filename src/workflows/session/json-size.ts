@@ -7,7 +7,7 @@ export function jsonBytes(value: unknown): number {
   return json === undefined ? 0 : utf8Bytes(json);
 }
 
-function utf8Bytes(text: string): number {
+export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
@@ -19,4 +19,16 @@ function utf8Bytes(text: string): number {
     } else bytes += 3;
   }
   return bytes;
+}
+
+/** Whether a value nests deeper than is safe for whatever walks it by recursion, `JSON.stringify` included. */
+export function isTooDeep(value: unknown, most: number): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > most) return true;
+    level = level.flatMap((entry) =>
+      typeof entry === "object" && entry !== null ? (Object.values(entry) as unknown[]) : [],
+    );
+  }
+  return false;
 }

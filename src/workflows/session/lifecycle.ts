@@ -43,6 +43,7 @@ export type LifecycleEvent =
   | { type: "stopping" }
   | { type: "stopped" }
   | { type: "resuming" }
+  | { type: "stop-failed" | "resume-failed"; failure: Failure }
   | { type: "network-set" }
   | { type: "unreachable" }
   | { type: "reachable" }
@@ -85,17 +86,42 @@ export function transition(now: Lifecycle, event: LifecycleEvent, nowMs: number)
       return { ...now, lastActivityMs: nowMs };
     case "started":
       return {
-        ...without(now, "stoppedAtMs", "unreachable"),
+        // After a loss the failure says why this is another generation; after a resume it is over.
+        ...without(
+          now,
+          "stoppedAtMs",
+          "unreachable",
+          ...(now.status === "resuming" ? (["failure"] as const) : []),
+        ),
         status: "running",
         lastActivityMs: nowMs,
         wanted: without(now.wanted, "resume"),
       };
     case "stopping":
-      return { ...now, status: "stopping", wanted: without(now.wanted, "stop") };
+      return {
+        ...without(now, "unreachable"),
+        status: "stopping",
+        wanted: without(now.wanted, "stop"),
+      };
     case "stopped":
-      return { ...now, status: "stopped", stoppedAtMs: nowMs };
+      return { ...without(now, "unreachable", "failure"), status: "stopped", stoppedAtMs: nowMs };
     case "resuming":
       return { ...now, status: "resuming", wanted: without(now.wanted, "resume") };
+    case "stop-failed":
+      // The wish stays: it is tried again, and meanwhile everybody can see why.
+      return {
+        ...without(now, "unreachable"),
+        status: "running",
+        failure: event.failure,
+        wanted: { stop: { graceMs: 0, cancelQueued: false }, ...now.wanted },
+      };
+    case "resume-failed":
+      return {
+        ...without(now, "unreachable"),
+        status: "stopped",
+        failure: event.failure,
+        wanted: { ...now.wanted, resume: true },
+      };
     case "network-set":
       return { ...now, wanted: without(now.wanted, "network") };
     case "unreachable":

@@ -57,10 +57,12 @@ export function nextStep(
     case "unreachable":
       if (wanted.stop !== undefined) return { do: "stop", ...wanted.stop };
       // The calls being followed ask for the host again and again, and the first answer ends this state.
-      // With none running, a queued one is sent to find out.
-      return load.queued > 0 && load.running === 0
-        ? { do: "dispatch", calls: 1 }
-        : { do: "wait", untilMs: endsAtMs };
+      if (load.running > 0) return { do: "wait", untilMs: endsAtMs };
+      // With none running, a queued one is sent to find out, or the idle stop does.
+      return nextStep({ ...lifecycle, status: lifecycle.unreachable?.before ?? "running" }, load, {
+        ...context,
+        maxConcurrentCalls: 1,
+      });
     case "running": {
       if (wanted.stop !== undefined) return { do: "stop", ...wanted.stop };
       if (wanted.network !== undefined) return { do: "set-network" };

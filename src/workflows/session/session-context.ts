@@ -1,3 +1,4 @@
+import { limits } from "../../contract/names.js";
 import type { CallRecord, Ending } from "./call-book.js";
 import { isFinal } from "./lifecycle.js";
 import type { SessionState } from "./session-state.js";
@@ -82,6 +83,8 @@ export function createSessionContext(
       state.calls.finish(record, ending);
       state.apply({ type: "activity" });
       state.acknowledge.push({ callId: record.callId, endedAtEvent: options.historyLength() });
+      // Only room in the sandbox is at stake, so the oldest may go.
+      if (state.acknowledge.length > limits.rememberedCalls) state.acknowledge.shift();
       if (record.replyTo !== undefined) {
         const answer = answerOf(state.belongings.session.sessionId, record);
         state.outbox.push({ replyTo: record.replyTo, answer });

@@ -17,7 +17,10 @@ export interface Belongings {
   placement?: Placement;
   artifact?: Artifact;
   handle?: Handle;
+  /** What setNetworkPolicy has set; a new generation starts with it. */
   network?: NetworkPolicy;
+  /** Set when a lost host may still hold a sandbox of this session: its reaper removes it. */
+  isLeftBehind?: true;
   background: readonly BackgroundProcess[];
 }
 
@@ -25,7 +28,8 @@ export interface Belongings {
 export interface CarriedSession {
   readonly version: 1;
   readonly lifecycle: Lifecycle;
-  readonly belongings: Belongings;
+  /** Without the spec, which the next run gets as its first argument. */
+  readonly belongings: Omit<Belongings, "spec">;
   readonly calls: CarriedCalls;
   readonly rejected: readonly Failure[];
   readonly acknowledge: readonly Acknowledgeable[];
@@ -72,7 +76,7 @@ export function createSessionState(options: {
   const { carried, now } = options;
   const state: SessionState = {
     lifecycle: carried?.lifecycle ?? newLifecycle(now()),
-    belongings: carried?.belongings ?? { session: options.session, spec: options.spec, background: [] },
+    belongings: { session: options.session, background: [], ...carried?.belongings, spec: options.spec },
     calls: createCallBook(carried?.calls),
     rejected: [...(carried?.rejected ?? [])],
     acknowledge: [...(carried?.acknowledge ?? [])],
@@ -90,7 +94,7 @@ export function createSessionState(options: {
       const carriedState: CarriedSession = {
         version: 1,
         lifecycle: state.lifecycle,
-        belongings: state.belongings,
+        belongings: withoutSpec(state.belongings),
         calls: state.calls.carry(),
         rejected: state.rejected,
         // Whatever the next run starts with is durable.
@@ -102,6 +106,12 @@ export function createSessionState(options: {
     },
   };
   return state;
+}
+
+function withoutSpec(belongings: Belongings): Omit<Belongings, "spec"> {
+  const rest: Partial<Belongings> & Omit<Belongings, "spec"> = { ...belongings };
+  Reflect.deleteProperty(rest, "spec");
+  return rest;
 }
 
 /**

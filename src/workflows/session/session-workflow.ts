@@ -6,6 +6,7 @@ import {
   continueAsNew,
   workflowInfo,
 } from "@temporalio/workflow";
+import { limits } from "../../contract/names.js";
 import type { SessionSpec } from "../../contract/spec.js";
 import type { SessionSummary } from "../../contract/state.js";
 import { registerCallHandlers } from "./call-handlers.js";
@@ -13,9 +14,10 @@ import { createCallRunner } from "./call-runner.js";
 import { conduct } from "./conductor.js";
 import { registerControlHandlers } from "./control-handlers.js";
 import { toApplicationFailure } from "./failures.js";
+import { isTooDeep } from "./json-size.js";
 import { createReplies } from "./replies.js";
 import { createSessionContext } from "./session-context.js";
-import { createSessionState, type CarriedSession } from "./session-state.js";
+import { createSessionState, type Belongings, type CarriedSession } from "./session-state.js";
 
 /**
  * One sandbox session, from its spec to its removal. Handlers write down what is wanted, `nextStep` decides what
@@ -31,7 +33,7 @@ export async function sandboxSession(spec: SessionSpec, carried?: CarriedSession
   const now = (): number => Date.now();
   const state = createSessionState({
     session: { sessionId: info.workflowId, runId: info.firstExecutionRunId },
-    spec: isObject(spec) ? spec : ({} as SessionSpec),
+    spec: isObject(spec) && !isTooDeep(spec, limits.nesting) ? spec : ({} as SessionSpec),
     carried,
     now,
   });
@@ -56,7 +58,7 @@ export async function sandboxSession(spec: SessionSpec, carried?: CarriedSession
     }
     switch (end.kind) {
       case "roll-over":
-        return continueAsNew<typeof sandboxSession>(spec, state.carry());
+        return continueAsNew<typeof sandboxSession>(carriedSpec(state.belongings), state.carry());
       case "failed":
         throw toApplicationFailure(end.failure);
       case "deleted":
@@ -72,5 +74,11 @@ export async function sandboxSession(spec: SessionSpec, carried?: CarriedSession
     }
   });
 }
+
+/** A placed session carries its spec with the placement; once more in full would double what a roll-over weighs. */
+const carriedSpec = ({ spec, placement }: Belongings): SessionSpec =>
+  placement === undefined
+    ? spec
+    : { provider: placement.spec.provider, ...(spec.host === undefined ? {} : { host: spec.host }) };
 
 const isObject = (value: unknown): value is SessionSpec => typeof value === "object" && value !== null;

@@ -1,6 +1,8 @@
 import { CancellationScope, condition } from "@temporalio/workflow";
 import type { CancelledBy } from "../../contract/call.js";
 import type { Failure } from "../../contract/refs.js";
+import type { StartInput } from "../../contract/activities.js";
+import type { ResolvedSpec } from "../../contract/spec.js";
 import type { Handle } from "../../contract/sandbox.js";
 import type { CallRecord } from "./call-book.js";
 import type { CallRunner } from "./call-runner.js";
@@ -26,6 +28,13 @@ const settleMs = 5_000;
 const killMs = 6_000;
 const removeMs = 18_000;
 
+/** What becomes of the session when a step can't be done now. */
+type WhenUnavailable = "failed" | "stop-failed" | "resume-failed" | "rejected";
+
+/** An engine that stays away is told after this time, and the step tried again; the session shows why. */
+const stopMs = 5 * 60_000;
+const networkMs = 60_000;
+
 /** After its grace a stopped call is killed; this long the stop waits for the kill to be confirmed. */
 const stopKillMs = 15_000;
 
@@ -34,17 +43,18 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
   const { belongings } = state;
 
   async function place(): Promise<void> {
+    const { session, placement: before } = belongings;
     const pinned = pinnedHost(belongings.spec);
+    // Placed anew after the loss of a host: by then the spec is known with all that was filled in.
+    const spec =
+      before === undefined ? belongings.spec : { ...before.spec, ...(pinned ? { host: pinned } : {}) };
+    const ask = () => placement(pinned).placeSession({ session, spec });
     await givingWay(
-      () => placement(pinned).placeSession({ session: belongings.session, spec: belongings.spec }),
+      () => (pinned === undefined ? ask() : onHost(context, pinned, ask)),
       (placed) => {
         belongings.placement = placed;
         if (belongings.artifact?.hostId !== placed.hostId) delete belongings.artifact;
-        state.apply({
-          type: "placed",
-          timeouts: placed.spec.timeouts,
-          onLost: placed.spec.onLost,
-        });
+        state.apply({ type: "placed", timeouts: placed.spec.timeouts, onLost: placed.spec.onLost });
       },
     );
   }
@@ -59,43 +69,44 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
 
   /** The warm path is one activity: only a host that lacks the template prepares it. */
   async function makeSandbox(): Promise<Handle> {
-    const { session, placement: placed, artifact } = belongings;
-    if (placed === undefined) throw new Error("the session has no host yet");
-    const { spec, hostId } = placed;
+    const { hostId, spec } = current();
+    const { session, artifact } = belongings;
     const request = { session, spec, generation: state.lifecycle.generation };
     const host = building(hostId, spec.timeouts.startMs);
-    const warm = await onHost(context, () =>
-      host.startSandbox(artifact ? { ...request, artifact } : request),
-    );
+    const start = (input: StartInput) => onHost(context, hostId, () => host.startSandbox(input));
+    const warm = await start(artifact === undefined ? request : { ...request, artifact });
     if (warm.status === "started") return warm.handle;
-    const prepared = await onHost(context, () => host.prepareTemplate({ session, spec }));
+    const prepared = await onHost(context, hostId, () => host.prepareTemplate({ session, spec }));
     belongings.artifact = prepared;
-    const cold = await onHost(context, () => host.startSandbox({ ...request, artifact: prepared }));
+    const cold = await start({ ...request, artifact: prepared });
     if (cold.status === "started") return cold.handle;
     throw toApplicationFailure(cold.failure);
   }
 
   async function resume(): Promise<void> {
-    const { handle, placement: placed } = belongings;
-    if (handle === undefined || placed === undefined) throw new Error("nothing to resume");
+    const { handle } = belongings;
+    const { spec } = current();
+    if (handle === undefined) throw new Error("nothing to resume");
     state.apply({ type: "resuming" });
+    const options = { scheduleToCloseTimeout: spec.timeouts.startMs };
     await givingWay(
       () =>
-        onHost(context, () =>
-          building(handle.hostId, placed.spec.timeouts.startMs).resumeSandbox({
-            handle,
-            spec: placed.spec,
-          }),
+        onHost(context, handle.hostId, () =>
+          building(handle.hostId, spec.timeouts.startMs).resumeSandbox.executeWithOptions(options, [
+            { handle, spec },
+          ]),
         ),
       (resumed) => {
         belongings.handle = resumed;
         belongings.background = [];
         state.apply({ type: "started" });
       },
+      "resume-failed",
     );
   }
 
   async function stop(wish: { graceMs: number; cancelQueued: boolean }): Promise<void> {
+    const { generation } = state.lifecycle;
     state.apply({ type: "stopping" });
     if (wish.cancelQueued) cancelAll(state.calls.queued(), "stop");
     if (wish.graceMs > 0 && state.calls.running().length > 0) {
@@ -103,23 +114,25 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
     }
     if (!context.isEndDue()) await killRunning("stop", stopKillMs);
     // A call may have reported in the meantime that there is nothing left to stop.
-    if (context.isEndDue() || state.lifecycle.status !== "stopping") return;
+    if (context.isEndDue() || state.lifecycle.generation !== generation) return;
     const { handle } = belongings;
     if (handle === undefined) throw new Error("nothing to stop");
+    const request = {
+      handle,
+      graceMs: Math.min(wish.graceMs, 10_000),
+      acknowledged: state.acknowledge.map((entry) => entry.callId),
+    };
     await givingWay(
       () =>
-        onHost(context, () =>
-          control(handle.hostId).stopSandbox({
-            handle,
-            graceMs: Math.min(wish.graceMs, 10_000),
-            acknowledged: state.acknowledge.map((entry) => entry.callId),
-          }),
+        onHost(context, handle.hostId, () =>
+          control(handle.hostId, { scheduleToCloseMs: stopMs }).stopSandbox(request),
         ),
       () => {
         state.acknowledge = [];
         belongings.background = [];
         state.apply({ type: "stopped" });
       },
+      "stop-failed",
     );
   }
 
@@ -128,15 +141,18 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
     const { network } = state.lifecycle.wanted;
     state.apply({ type: "network-set" });
     if (handle === undefined || network === undefined) return;
-    try {
-      belongings.handle = await onHost(context, () =>
-        control(handle.hostId).setNetworkPolicy({ handle, network }),
-      );
-      belongings.network = network;
-    } catch (error) {
-      // The policy stays as it was, the session goes on; whoever asked sees it among the rejected.
-      state.reject(error instanceof HostLost ? error.failure : failureOf(error));
-    }
+    await givingWay(
+      () =>
+        onHost(context, handle.hostId, () =>
+          control(handle.hostId, { scheduleToCloseMs: networkMs }).setNetworkPolicy({ handle, network }),
+        ),
+      (changed) => {
+        belongings.handle = changed;
+        belongings.network = network;
+      },
+      // The policy stays as it was and the session goes on; whoever asked sees it among the rejected.
+      "rejected",
+    );
   }
 
   async function clean(by: CancelledBy, failure?: Failure): Promise<"done" | "left-to-reaper"> {
@@ -151,16 +167,15 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
   }
 
   async function removeSandbox(): Promise<"done" | "left-to-reaper"> {
-    const { placement: placed, session, handle } = belongings;
+    const { placement: placed, session } = belongings;
     if (placed === undefined) return "done";
     try {
       await control(placed.hostId, { scheduleToCloseMs: removeMs }).removeSandbox({
         session,
         provider: placed.spec.provider,
         upToGeneration: state.lifecycle.generation,
-        ...(handle === undefined ? {} : { handle }),
       });
-      return "done";
+      return belongings.isLeftBehind === true ? "left-to-reaper" : "done";
     } catch {
       // The host doesn't answer, or can't remove it now: its reaper does, because this workflow is closed.
       return "left-to-reaper";
@@ -184,12 +199,18 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
    * Runs a step until it is done or a delete is due. Then the step is cancelled and has a moment to clean up
    * after itself; what it makes later still is removed by its own host, or by the reaper.
    */
-  async function givingWay<T>(step: () => Promise<T>, onDone: (value: T) => void): Promise<void> {
+  async function givingWay<T>(
+    step: () => Promise<T>,
+    onDone: (value: T) => void,
+    whenUnavailable: WhenUnavailable = "failed",
+  ): Promise<void> {
     const scope = new CancellationScope();
     const progress = { isSettled: false };
     const work = scope
       .run(step)
-      .then(onDone, failed)
+      .then(onDone, (error: unknown) => {
+        fail(error, whenUnavailable);
+      })
       .then(() => {
         progress.isSettled = true;
       });
@@ -199,14 +220,27 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
     await condition(() => progress.isSettled, settleMs);
   }
 
-  function failed(error: unknown): void {
+  function fail(error: unknown, whenUnavailable: WhenUnavailable): void {
     if (isCancelled(error)) return;
     if (error instanceof HostLost) {
+      belongings.isLeftBehind = true;
       state.apply({ type: "lost", failure: error.failure, host: true });
       return;
     }
     const failure = failureOf(error);
-    state.apply({ type: failure.code === "session-lost" ? "lost" : "failed", failure });
+    if (failure.code === "session-lost") state.apply({ type: "lost", failure });
+    else if (whenUnavailable === "rejected") state.reject(failure);
+    else state.apply({ type: failure.code === "unavailable" ? whenUnavailable : "failed", failure });
+  }
+
+  /** The placement, with the network as it is by now. */
+  function current(): { hostId: string; spec: ResolvedSpec } {
+    const { placement: placed, network } = belongings;
+    if (placed === undefined) throw new Error("the session has no host yet");
+    return {
+      hostId: placed.hostId,
+      spec: network === undefined ? placed.spec : { ...placed.spec, network },
+    };
   }
 
   return { place, start, resume, stop, setNetwork, clean };
