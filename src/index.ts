@@ -20,6 +20,7 @@ export { loadConfig, type ConfigFlags, type HoldfastConfig } from "./config.js";
 export { startDevServer, type DevServer, type DevServerOptions } from "./dev-server/index.js";
 export { createHoldfastWorker, type HoldfastWorker, type HoldfastWorkerOptions } from "./worker.js";
 export { HoldfastPlugin } from "./plugin.js";
+export { toolDefinitions, type ToolDefinitionForModels } from "./tools/definitions.js";
 export { createLocalArtifactStore } from "./artifacts/local-artifact-store.js";
 export type { ArtifactStore } from "./artifacts/artifact-store.js";
 export type { Answer, CallRequest, CallStatus, CallSummary, Outcome } from "./contract/call.js";

@@ -113,21 +113,22 @@ export async function createHoldfastWorker(
     owner,
     shutdown,
     async run() {
-      try {
-        // One that fails takes the others with it: half a worker would hold sessions without serving them.
-        await Promise.all(
-          workers.map((worker) =>
-            worker.run().catch((error: unknown) => {
-              shutdown();
-              throw error;
-            }),
-          ),
-        );
-      } finally {
-        await pool.close();
-        await providers.close();
-        if (options.connection === undefined) await connection.close();
-      }
+      const ends = await Promise.allSettled(
+        workers.map(async (worker) => {
+          try {
+            await worker.run();
+          } finally {
+            // One that ends takes the others with it: half a worker would hold sessions without serving them.
+            shutdown();
+          }
+        }),
+      );
+      // Only now: a connection can't be closed while a worker drains on it.
+      await pool.close();
+      await providers.close();
+      if (options.connection === undefined) await connection.close();
+      const failed = ends.find((end) => end.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
     },
   };
 }

@@ -1,15 +1,7 @@
-import type {
-  CallDispatch,
-  CallEnding,
-  CallStep,
-  ControlActivities,
-  FastActivities,
-  HostActivities,
-} from "../contract/activities.js";
-import { limits } from "../contract/names.js";
+import type { CallDispatch, CallEnding, ControlActivities, HostActivities } from "../contract/activities.js";
+import { abortable } from "../exec/abortable.js";
 import { acknowledge } from "../exec/acknowledge.js";
 import { performCall } from "../exec/perform-call.js";
-import { softDeadlineMs, tryInstant } from "../exec/try-instant.js";
 import { hasCode } from "../providers/errors.js";
 import type { ActivityDeps } from "./activity-deps.js";
 import { inActivity, type ActivityScope } from "./in-activity.js";
@@ -19,34 +11,6 @@ const killGraceMs = 2_000;
 
 /** A call that has ended waits so long for the sandbox to take in the acknowledgements. */
 const acknowledgeMs = 2_000;
-
-/** The fast path, as local activity. */
-export function createFastActivities(deps: ActivityDeps): FastActivities {
-  return {
-    async tryCalls({ calls, ...common }) {
-      // Workflow code can't know which host its task runs on; a wrong guess costs 2 ms.
-      if (common.handle.hostId !== deps.hostId) {
-        return { steps: calls.map(() => ({ status: "not-here" })), acknowledged: [] };
-      }
-      // The calls first: somebody waits for them, and the channel serves in order.
-      const steps = Promise.all(calls.map((call) => tryInstant({ ...common, call }, deps.calls)));
-      const acknowledged = acknowledge(deps.calls.pool, common, {
-        timeoutMs: softDeadlineMs,
-        signal: new AbortController().signal,
-      });
-      return { steps: withinBatch(await steps), acknowledged: await acknowledged };
-    },
-  };
-}
-
-/** What doesn't fit any more is fetched by the host queue's activity: its record is still in the sandbox. */
-function withinBatch(steps: readonly CallStep[]): CallStep[] {
-  let bytes = 0;
-  return steps.map((step) => {
-    bytes += Buffer.byteLength(JSON.stringify(step));
-    return bytes <= limits.batchBytes ? step : { status: "running" };
-  });
-}
 
 /** Following, on the host's queue. */
 export function createFollowingActivities(deps: ActivityDeps): Pick<HostActivities, "followCall"> {
@@ -95,7 +59,13 @@ export function createKillingActivities(deps: ActivityDeps): Pick<ControlActivit
       inActivity({}, async (scope) => {
         const lease = await deps.calls.pool.acquire(handle, scope);
         try {
-          await lease.channel.kill(callId, { graceMs: killGraceMs, cause: by });
+          const killed = lease.channel.kill(callId, {
+            graceMs: killGraceMs,
+            cause: by,
+            signal: scope.signal,
+          });
+          // Whatever the sandbox does: a worker that shuts down doesn't wait for it.
+          await abortable(killed, scope.signal);
         } finally {
           lease.release();
         }

@@ -1,4 +1,5 @@
 import type { ControlActivities, HostActivities } from "../contract/activities.js";
+import { abortable } from "../exec/abortable.js";
 import { acknowledge } from "../exec/acknowledge.js";
 import { hasCode } from "../providers/errors.js";
 import type { ActivityDeps } from "./activity-deps.js";
@@ -54,11 +55,14 @@ export function createEndingActivities(deps: ActivityDeps): Omit<ControlActiviti
           { handle, acknowledged },
           { timeoutMs: acknowledgeMs, signal: scope.signal },
         );
-        await providers.get(handle.provider).stop(handle, { graceMs }, scope);
+        // An engine that is stuck must not hold a worker that shuts down: the next attempt stops it once more.
+        await abortable(providers.get(handle.provider).stop(handle, { graceMs }, scope), scope.signal);
       }),
 
     removeSandbox: ({ session, provider, upToGeneration }) =>
-      inActivity({}, (scope) => providers.get(provider).remove({ session, upToGeneration }, scope)),
+      inActivity({}, (scope) =>
+        abortable(providers.get(provider).remove({ session, upToGeneration }, scope), scope.signal),
+      ),
 
     setNetworkPolicy: ({ handle, network }) =>
       inActivity({}, (scope) => providers.get(handle.provider).setNetworkPolicy(handle, network, scope)),

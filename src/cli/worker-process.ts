@@ -3,6 +3,7 @@ import { DefaultLogger, Runtime, type LogEntry } from "@temporalio/worker";
 import { HoldfastError } from "../client/index.js";
 import type { HoldfastConfig } from "../config.js";
 import { createHoldfastWorker } from "../worker.js";
+import { endWithoutIt, shutdownForced } from "./shutdown-forced.js";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -30,6 +31,10 @@ export async function runWorkerProcess(options: {
   options.onReady({ hostId: worker.hostId, owner: worker.owner });
   try {
     await running;
+  } catch (error) {
+    const forced = shutdownForced(error);
+    if (forced !== undefined) endWithoutIt();
+    throw forced ?? error;
   } finally {
     options.signal.removeEventListener("abort", stop);
   }

@@ -17,16 +17,32 @@ export interface ClientContext {
   readonly seen: () => Promise<void>;
 }
 
-/** Runs one request with its deadline; whatever it throws is a `HoldfastError`. */
+/** Runs one request with its deadline. Throws what the server or the connection said: judged first, then translated. */
+export async function request<T>(
+  { connection, seen }: ClientContext,
+  send: () => Promise<T>,
+  { deadlineMs = requestDeadlineMs, signal }: RequestOptions = {},
+): Promise<T> {
+  await seen();
+  const inTime = (): Promise<T> => connection.withDeadline(Date.now() + deadlineMs, send);
+  return await (signal === undefined ? inTime() : connection.withAbortSignal(signal, inTime));
+}
+
+export interface RequestOptions {
+  readonly deadlineMs?: number;
+  /** Ends the request at once. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Runs one request of which nobody judges the error: whatever it throws is a `HoldfastError`. */
 export async function ask<T>(
   context: ClientContext,
   what: string,
-  request: () => Promise<T>,
+  send: () => Promise<T>,
   deadlineMs: number = requestDeadlineMs,
 ): Promise<T> {
   try {
-    await context.seen();
-    return await context.connection.withDeadline(Date.now() + deadlineMs, request);
+    return await request(context, send, { deadlineMs });
   } catch (error) {
     throw translateError(error, { what, address: context.address, namespace: context.namespace });
   }

@@ -25,7 +25,8 @@ import {
   type SessionSummary,
   type SessionView,
 } from "../contract/state.js";
-import { awaitCall, queryCall, sendCall, type CallTarget, type WaitOptions } from "./call-tool.js";
+import { awaitCall, sendCall, type WaitOptions } from "./call-tool.js";
+import { queryCall, type CallTarget } from "./call-ways.js";
 import { ask, type ClientContext } from "./client-context.js";
 import { HoldfastError } from "./holdfast-error.js";
 import { storeInput } from "./store-input.js";
@@ -135,7 +136,10 @@ export function createSession(
       signal("setNetworkPolicy", checked(setNetworkPolicySchema, { network }, "setNetworkPolicy")),
     state,
     async getCall(callId) {
-      const answer = await queryCall(target, callId);
+      const what = `read call ${callId} of session ${sessionId}`;
+      const answer = await queryCall(target, callId).catch((error: unknown) => {
+        throw translateError(error, { what, ...context });
+      });
       return answer === null ? null : whole(answer);
     },
     calls: async () =>

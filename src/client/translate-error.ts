@@ -112,8 +112,25 @@ function failureInside(error: unknown): ReturnType<typeof failureSchema.parse> |
   return parsed.success ? parsed.data : undefined;
 }
 
+/** What an error means for a request that may be sent again under its callId. */
+export type Verdict =
+  /** The session's run has ended: only a stored answer can be had. */
+  | "gone"
+  /** Nobody said no, nobody said yes: the same request with the same callId is the way to find out. */
+  | "transient"
+  /** The session has no room now. */
+  | "busy"
+  | "final";
+
+/** Of what was thrown, before it is translated: the translation is for people, and hides what happened. */
+export function verdictOf(error: unknown): Verdict {
+  if (isGone(error)) return "gone";
+  if (isTransient(error)) return "transient";
+  return failureInside(error)?.code === "busy" ? "busy" : "final";
+}
+
 /** An update that its run did not live to finish: deleted, expired, or rolled over under it. */
-export function isGone(error: unknown): boolean {
+function isGone(error: unknown): boolean {
   return (
     error instanceof WorkflowNotFoundError ||
     (error instanceof WorkflowUpdateFailedError &&
@@ -122,7 +139,6 @@ export function isGone(error: unknown): boolean {
   );
 }
 
-/** Nobody said no, nobody said yes: the same request with the same callId is the way to find out. */
 export function isTransient(error: unknown): boolean {
   const retried: readonly number[] = [
     grpcCode.unavailable,

@@ -35,15 +35,6 @@ export interface RollOverThresholds {
   readonly historyEvents: number;
 }
 
-/** As local activity, on whatever worker runs the workflow: for instants only. */
-export interface FastActivities {
-  /**
-   * Tries all calls of a batch at once; one step for each, in order. One local activity for all, because the
-   * SDK delivers the ends of several in another grouping on replay than live.
-   */
-  tryCalls(input: CallBatch): Promise<BatchResult>;
-}
-
 /** Host queue. Heartbeating; cancellation and worker shutdown only end the following, never the command. */
 export interface HostActivities {
   prepareTemplate(input: PrepareInput): Promise<Artifact>;
@@ -98,25 +89,6 @@ export interface CallDispatch {
   /** Calls whose answers are durable by now: their spool entries may go. */
   readonly acknowledged: readonly string[];
 }
-
-export interface CallBatch extends Omit<CallDispatch, "call"> {
-  readonly calls: readonly CallDispatch["call"][];
-}
-
-export interface BatchResult {
-  readonly steps: readonly CallStep[];
-  /** Those of the input's that the sandbox has taken in; the others are sent again. */
-  readonly acknowledged: readonly string[];
-}
-
-/**
- * What the fast path came to. `not-here`: nothing was claimed by this attempt (another host, a cold channel,
- * a tool that may take long); `running`: claimed, its end did not come in time. Both go to the host queue.
- */
-export type CallStep =
-  | { readonly status: "done"; readonly ending: CallEnding }
-  | { readonly status: "running" }
-  | { readonly status: "not-here" };
 
 export interface CallEnding {
   readonly outcome: Outcome;

@@ -1,16 +1,27 @@
 import { z } from "zod";
-import { limits, toolNames } from "./names.js";
+import { utf8Bytes } from "./environment.js";
+import { limits, loneSurrogate, toolNames } from "./names.js";
 import { artifactRefSchema, failureSchema } from "./refs.js";
 
-export const callIdSchema = z.string().min(1).max(limits.callIdChars);
+function wellFormed(schema: z.ZodString) {
+  return schema.refine((text) => !loneSurrogate.test(text), "must be well-formed text");
+}
+
+/** The server limits bytes, and refuses the whole workflow task beyond. */
+const nameSchema = wellFormed(z.string().min(1).max(1000)).refine(
+  (text) => utf8Bytes(text) <= 1000,
+  "must be at most 1,000 bytes",
+);
+
+export const callIdSchema = wellFormed(z.string().min(1).max(limits.callIdChars));
 
 const timeoutMs = z.number().int().positive().max(limits.durationMs);
 const waitMs = z.number().int().min(0).max(limits.waitMs);
 
 /** Where the answer is signalled to, in the same namespace. */
 export const replyToSchema = z.object({
-  workflowId: z.string().min(1).max(1000),
-  signal: z.string().min(1).max(1000),
+  workflowId: nameSchema,
+  signal: nameSchema,
 });
 export type ReplyTo = z.infer<typeof replyToSchema>;
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { limits } from "./names.js";
 
 /** By hand: workflow code, which imports the contract's types, is compiled without Node's and the DOM's. */
-function utf8Bytes(text: string): number {
+export function utf8Bytes(text: string): number {
   let sizeBytes = 0;
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0;

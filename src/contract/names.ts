@@ -68,6 +68,12 @@ export const sessionStatuses = [
   "failed",
 ] as const;
 
+/** In a text that UTF-8 can't encode. As an id it would be taken for another one, or take a worker down. */
+export const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+
+/** A host's id is part of queue names and labels, so it holds no separator of either. */
+export const hostIdPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
+
 /** Sizes are of the JSON encoding, in bytes, unless the name says otherwise. */
 export const limits = {
   callIdChars: 200,
@@ -75,8 +81,6 @@ export const limits = {
   inlineInputBytes: 32 * 1024,
   /** All streams of one answer together; the rest goes to the artifact store. */
   answerBytes: 128 * 1024,
-  /** Answers of one batch on the fast path together: one payload in history, which the server limits. */
-  batchBytes: 512 * 1024,
   /** Answers to `state`, `call` and `calls`. */
   queryBytes: 256 * 1024,
   /** A whole spec: it is in history for ever, and every roll-over carries it. */

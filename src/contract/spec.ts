@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { envNameSchema, envSchema, labelsSchema } from "./environment.js";
-import { defaultMaxConcurrentCalls, defaultTimeouts, limits, providerNames } from "./names.js";
+import { defaultMaxConcurrentCalls, defaultTimeouts, limits, providerNames, hostIdPattern } from "./names.js";
 import { artifactRefSchema } from "./refs.js";
 
 /** 0 is an error and not "no limit": a session without a limit must say a large one. */
@@ -79,7 +79,10 @@ const sessionSpecShape = z.object({
   timeouts: timeoutsSchema.optional(),
   maxConcurrentCalls: z.number().int().min(1).max(64).optional(),
   onLost: z.enum(["fail", "recreate"]).optional(),
-  host: z.string().min(1).max(200).optional(),
+  host: z
+    .string()
+    .regex(hostIdPattern, "must be a host id: letters, digits, dots, dashes, underscores")
+    .optional(),
   labels: labelsSchema.optional(),
   warmPool: z.boolean().optional(),
 });

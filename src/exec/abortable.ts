@@ -1,7 +1,7 @@
 import { ProviderError } from "../providers/errors.js";
 
 /** Timers can't hold more; a longer one would fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
+export const longestTimerMs = 2 ** 31 - 1;
 
 /** The promise's result, or the signal's reason as soon as it aborts. What the promise does later is ignored. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -16,6 +16,9 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Pr
     });
   });
 }
+
+/** The signal of work that nobody may interrupt: undoing, for example. */
+export const neverAborted = (): AbortSignal => new AbortController().signal;
 
 /** A signal that aborts with `reason` after a time, unless it is cleared before. */
 export function startDeadline(timeoutMs: number, reason: Error): { signal: AbortSignal; clear(): void } {

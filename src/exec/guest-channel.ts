@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { CallEntry, Channel, RunRequest } from "../providers/channel.js";
+import { abortable, neverAborted } from "./abortable.js";
 import { frameLimits, protocolError } from "./guest-frames.js";
 import type { GuestConnection } from "./guest-connection.js";
 import { followCall } from "./guest-follow.js";
@@ -38,8 +39,8 @@ export function createGuestChannel(connection: GuestConnection, roots: GuestRoot
     },
     run: (request) => run(connection, request),
     follow: (callId, options) => followCall(connection, callId, options),
-    async kill(callId, { graceMs, cause }) {
-      await connection.request({ op: "kill", callId, graceMs, cause }).done;
+    async kill(callId, { graceMs, cause, signal = neverAborted() }) {
+      await abortable(connection.request({ op: "kill", callId, graceMs, cause }).done, signal);
     },
     async acknowledge(callIds) {
       for (let first = 0; first < callIds.length; first += maxAcknowledged) {

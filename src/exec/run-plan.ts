@@ -1,4 +1,5 @@
 import type { ArtifactStore } from "../artifacts/artifact-store.js";
+import { oneChunk } from "../artifacts/one-chunk.js";
 import type { CallDispatch, CallEnding } from "../contract/activities.js";
 import { limits } from "../contract/names.js";
 import type { ArtifactRef } from "../contract/refs.js";
@@ -90,15 +91,10 @@ async function storeResult(
   }
   try {
     const content = Buffer.from(JSON.stringify(result));
-    return await artifacts.put(once(content), { mimeType: "application/json" });
+    return await artifacts.put(oneChunk(content), { mimeType: "application/json" });
   } catch (error) {
     // The answer itself is whole; only its copy for later is missing.
     if (error instanceof ProviderError) return undefined;
     throw error;
   }
-}
-
-// eslint-disable-next-line @typescript-eslint/require-await -- the store takes an async iterable
-async function* once(content: Uint8Array): AsyncIterable<Uint8Array> {
-  yield content;
 }

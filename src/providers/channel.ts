@@ -27,8 +27,11 @@ export interface Channel {
    */
   follow(callId: string, options: FollowOptions): Promise<CallEnd>;
 
-  /** TERM, grace, KILL to everything of the call; resolves when confirmed. An unknown id resolves too. */
-  kill(callId: string, options: { graceMs: number; cause: KillCause }): Promise<void>;
+  /**
+   * TERM, grace, KILL to everything of the call; resolves when confirmed. An unknown id resolves too. Aborting
+   * `signal` ends the waiting with its reason, never the kill.
+   */
+  kill(callId: string, options: KillOptions): Promise<void>;
 
   /** Output and record of these calls may go; a tombstone stays. Unknown ids are fine. */
   acknowledge(callIds: readonly string[]): Promise<void>;
@@ -56,6 +59,12 @@ export interface RunRequest {
 export type OutputStream = "stdout" | "stderr";
 export type Offsets = Readonly<Record<OutputStream, number>>;
 export type KillCause = "cancelCall" | "stop" | "delete" | "workflow-cancel";
+
+export interface KillOptions {
+  readonly graceMs: number;
+  readonly cause: KillCause;
+  readonly signal?: AbortSignal;
+}
 
 export interface FollowOptions {
   readonly from: Offsets;

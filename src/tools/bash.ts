@@ -14,7 +14,6 @@ export const bashTool = defineTool<ToolInput<"bash">>({
     "2,000 lines or 2,000 characters a line keeps its beginning and end; `full` then refers to all of it.",
   input: bashInputSchema,
   // It may be: most commands are, and one that isn't is handed over as running.
-  isInstant: () => true,
   async run(input, context) {
     const { workspace } = context;
     const cwd = resolvePath(input.cwd ?? ".", {

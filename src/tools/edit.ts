@@ -1,7 +1,8 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
+import { oneChunk } from "../artifacts/one-chunk.js";
 import { editInputSchema, type ToolInput } from "../contract/tools.js";
 import { ProviderError } from "../providers/errors.js";
-import { onePiece, wholeFile } from "./file-content.js";
+import { wholeFile } from "./file-content.js";
 import { fileRoots, resolvePath } from "./paths.js";
 import type { PathLocks } from "./path-locks.js";
 import { replaceText } from "./replace-text.js";
@@ -22,7 +23,6 @@ export const createEditTool = (locks: PathLocks) =>
       "unless `replaceAll` is set. Line endings are kept: a line feed in `oldText` also finds CR LF. All other " +
       "bytes stay as they are. Returns the number of replacements and a unified diff.",
     input: editInputSchema,
-    isInstant: () => true,
     async run(input, context) {
       const { workspace, sandbox } = context;
       const path = resolvePath(input.path, { workspace, roots: fileRoots(workspace), field: "input.path" });
@@ -46,7 +46,7 @@ async function edit(path: string, input: EditInput, context: ToolContext): Promi
   }
   const result = { replacements, diff: unifiedDiff(input.path, before, content) };
   context.onClaimed();
-  await files.write(path, onePiece(content), { record: { callId, requestHash, result } });
+  await files.write(path, oneChunk(content), { record: { callId, requestHash, result } });
   return result;
 }
 

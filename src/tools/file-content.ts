@@ -42,9 +42,3 @@ export async function wholeFile(
   }
   return Buffer.concat(parts);
 }
-
-/** Bytes in one piece, for primitives that take a stream. */
-// eslint-disable-next-line @typescript-eslint/require-await -- they take an async iterable
-export async function* onePiece(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
-}

@@ -15,7 +15,6 @@ export const findTool = defineTool<ToolInput<"find">>({
     "what is left out, with everything below it. Returns paths relative to the workspace, at most `limit` " +
     "(default 100); `truncated` says that there may be more.",
   input: findInputSchema,
-  isInstant: () => false,
   run: (input, context) => search(input, context, () => true),
 });
 
@@ -26,7 +25,6 @@ export const globTool = defineTool<ToolInput<"glob">>({
     "name, `**` across directories, `{a,b}`, `[...]`; hidden ones included. Returns paths relative to the " +
     "workspace, at most `limit` (default 100); `truncated` says that there may be more.",
   input: globInputSchema,
-  isInstant: () => false,
   run: (input, context) => search(input, context, ({ type }) => type === "file"),
 });
 

@@ -27,7 +27,6 @@ export const grepTool = defineTool<GrepInput>({
     "with `context` lines around them, or only the files' paths with `filesOnly`; `truncated` says that there " +
     "may be more, `warnings` what could not be searched.",
   input: grepInputSchema,
-  isInstant: () => false,
   async run(input, context) {
     const result = await grep(input, context);
     const matches = fitting(result.matches);

@@ -16,7 +16,6 @@ export const lsTool = defineTool<ToolInput<"ls">>({
     "type (dir, file, link, other) and size. Links are not followed. At most `limit` entries (default 100, at " +
     "most 1,000); `truncated` says that there are more.",
   input: lsInputSchema,
-  isInstant: () => true,
   async run(input, context) {
     const { workspace } = context;
     const path = resolvePath(input.path ?? ".", {

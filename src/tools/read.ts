@@ -22,7 +22,6 @@ export const readTool = defineTool<ReadInput>({
     "characters a line; `nextOffset` is the `offset` to go on with. A file that is not UTF-8 text comes as " +
     "base64 (the first 48 KB; `full` then refers to all of it).",
   input: readInputSchema,
-  isInstant: () => true,
   async run(input, context) {
     const { workspace } = context;
     const path = resolvePath(input.path, { workspace, roots: fileRoots(workspace), field: "input.path" });

@@ -57,8 +57,6 @@ export interface ToolDefinition<Input> {
   /** For people and models: what it does, its limits, how to go on. */
   readonly description: string;
   readonly input: z.ZodType<Input>;
-  /** Whether it may be tried on the fast path with this input (an instant, as a rule). */
-  isInstant(input: Input): boolean;
   run(input: Input, context: ToolContext): Promise<ToolEnding>;
 }
 
@@ -72,7 +70,6 @@ export interface Tool {
 }
 
 export interface BoundTool {
-  readonly isInstant: boolean;
   run(context: ToolContext): Promise<ToolEnding>;
 }
 
@@ -90,7 +87,6 @@ export function defineTool<Input>(definition: ToolDefinition<Input>): Tool {
       return {
         ok: true,
         value: {
-          isInstant: definition.isInstant(input),
           run: (context) => definition.run(input, context),
         },
       };

@@ -1,6 +1,6 @@
+import { oneChunk } from "../artifacts/one-chunk.js";
 import { writeInputSchema, type ToolInput } from "../contract/tools.js";
 import { ProviderError } from "../providers/errors.js";
-import { onePiece } from "./file-content.js";
 import { fileRoots, resolvePath } from "./paths.js";
 import type { PathLocks } from "./path-locks.js";
 import { defineTool, type ToolContext } from "./tool.js";
@@ -16,7 +16,6 @@ export const createWriteTool = (locks: PathLocks) =>
       "one stays. Makes parent directories. Takes `content` (utf8, or base64 with encoding) or `ref`, a " +
       "reference into the artifact store, for content of any size. Keeps an existing file's mode.",
     input: writeInputSchema,
-    isInstant: (input) => input.ref === undefined,
     async run(input, context) {
       const { workspace, sandbox } = context;
       const path = resolvePath(input.path, { workspace, roots: fileRoots(workspace), field: "input.path" });
@@ -42,7 +41,7 @@ async function write(path: string, input: WriteInput, context: ToolContext) {
 function contentOf(input: WriteInput, { artifacts }: ToolContext): AsyncIterable<Uint8Array> {
   if (input.ref !== undefined) return artifacts.get(input.ref);
   const content = input.content ?? "";
-  return onePiece(input.encoding === "base64" ? base64Bytes(content) : utf8Bytes(content, "input.content"));
+  return oneChunk(input.encoding === "base64" ? base64Bytes(content) : utf8Bytes(content, "input.content"));
 }
 
 function base64Bytes(content: string): Uint8Array {

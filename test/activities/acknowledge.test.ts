@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createFastActivities, createFollowingActivities } from "../../src/activities/call-activities.js";
+import { createFollowingActivities } from "../../src/activities/call-activities.js";
 import type { CallDispatch, CallEnding } from "../../src/contract/activities.js";
 import { ProviderError } from "../../src/providers/errors.js";
 import { activityDepsOf } from "../support/activity-deps.js";
@@ -21,11 +21,6 @@ const warm = async () => {
   const lease = await worker.deps.pool.acquire(memoryHandle(), { signal: new AbortController().signal });
   lease.release();
 };
-const tryCalls = (inputs: Record<string, unknown>[]) => {
-  const { call, ...common } = dispatchOf("bash", {}, { acknowledged: ["old", "older"] });
-  const calls = inputs.map((input, index) => ({ ...call, callId: `call-${index}`, input }));
-  return createFastActivities(activityDepsOf(worker)).tryCalls({ ...common, calls });
-};
 const followCall = (input: Record<string, unknown>, tool: CallDispatch["call"]["tool"] = "bash") => {
   const activities = createFollowingActivities(activityDepsOf(worker));
   const dispatch = dispatchOf(tool, input, { acknowledged: ["old", "older"] });
@@ -37,48 +32,6 @@ const failingAcknowledge = () => {
     channel.acknowledge = () => Promise.reject(new ProviderError("unavailable", "broken"));
   }
 };
-
-describe("acknowledgements on the fast path", () => {
-  it("are told once for a batch, also when its first call can't use a channel", async () => {
-    await warm();
-    const result = await tryCalls([{ nonsense: 1 }, { command: "quick" }]);
-    expect(result.steps.map(({ status }) => status)).toEqual(["done", "done"]);
-    expect(result.acknowledged).toEqual(["old", "older"]);
-    expect(worker.sandbox.acknowledged).toEqual(["old", "older"]);
-  });
-
-  it("are not taken for told without an open channel, and no channel is waited for", async () => {
-    worker.sandbox.gate = new Promise(() => undefined);
-    expect(await tryCalls([{ command: "quick" }])).toEqual({
-      steps: [{ status: "not-here" }],
-      acknowledged: [],
-    });
-    expect(worker.sandbox.acknowledged).toEqual([]);
-  });
-
-  it("that fail or hang are not taken for told, and do not hold the steps up", async () => {
-    await warm();
-    failingAcknowledge();
-    expect(await tryCalls([{ command: "quick" }])).toMatchObject({
-      steps: [{ status: "done" }],
-      acknowledged: [],
-    });
-    for (const channel of worker.sandbox.channels) channel.acknowledge = () => new Promise(() => undefined);
-    const startedAt = performance.now();
-    expect(await tryCalls([{ command: "quick" }])).toMatchObject({ acknowledged: [] });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-  });
-
-  it("of another host's sandbox stay with the session", async () => {
-    const { call, ...common } = dispatchOf("bash", {}, { acknowledged: ["old"] });
-    const handle = memoryHandle("sandbox-1", { hostId: "host-2" });
-    const activities = createFastActivities(activityDepsOf(worker));
-    expect(await activities.tryCalls({ ...common, handle, calls: [call] })).toEqual({
-      steps: [{ status: "not-here" }],
-      acknowledged: [],
-    });
-  });
-});
 
 describe("acknowledgements of a followed call", () => {
   it("are told while it runs, on the channel that it opened", async () => {

@@ -44,7 +44,7 @@ describe("without a worker", () => {
 });
 
 describe("the server restarts in the middle of a call", () => {
-  it("the call is sent again under its id, runs once, and is answered", async () => {
+  it("calls are sent again under their ids, run once, and are answered", async () => {
     const directory = await mkdtemp(join(tmpdir(), "holdfast-outage-"));
     const dbFilename = join(directory, "temporal.sqlite");
     const port = await freePort();
@@ -65,6 +65,19 @@ describe("the server restarts in the middle of a call", () => {
         outcome: { kind: "exited", exitCode: 0 },
         result: { stdout: { text: "x\n" } },
       });
+
+      // Away for longer than one request is tried, and more calls than updates are held: some go by signal.
+      await server.stop();
+      const calls = Array.from({ length: 9 }, (_, i) =>
+        session.bash(`echo ${i} >> all; echo ${i}`, { callId: `away-${i}` }),
+      );
+      const answers = Promise.all(calls);
+      await Promise.race([answers, sleep(17_000)]);
+      server = await startDevServer({ dbFilename, port });
+      expect((await answers).map((answer) => answer.result?.stdout.text)).toEqual(
+        calls.map((_, i) => `${i}\n`),
+      );
+      expect((await session.bash("wc -l < all")).result?.stdout.text.trim()).toBe("9");
       await session.delete({ wait: true });
     } finally {
       await client.close();

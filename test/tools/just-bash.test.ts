@@ -9,7 +9,6 @@ import { toolSchemas, type ToolName, type ToolResult } from "../../src/contract/
 import { createChannelPool } from "../../src/exec/channel-pool.js";
 import { performCall } from "../../src/exec/perform-call.js";
 import type { CallDeps } from "../../src/exec/call-deps.js";
-import { tryInstant } from "../../src/exec/try-instant.js";
 import { createJustBashProvider } from "../../src/providers/just-bash/provider.js";
 import type { Provider } from "../../src/providers/provider.js";
 import { createTools } from "../../src/tools/index.js";
@@ -97,12 +96,6 @@ describe("tools on just-bash", () => {
   it("does a call once, however often it is asked", async () => {
     for (let times = 0; times < 3; times += 1) await perform("bash", { command: "echo x >> once" }, "once");
     expect((await result("read", { path: "once" })).content.text).toBe("x\n");
-  });
-
-  it("answers an instant call on the fast path once the channel is open", async () => {
-    await perform("bash", { command: "true" });
-    const step = await tryInstant(dispatch("read", { path: "once" }), deps, 5000);
-    expect(step).toMatchObject({ status: "done", ending: { result: { content: { text: "x\n" } } } });
   });
 
   it("writes, reads, edits, and lists what commands see", async () => {

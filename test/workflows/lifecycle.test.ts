@@ -8,7 +8,7 @@ import {
 } from "../../src/workflows/session/lifecycle.js";
 import { nextStep } from "../../src/workflows/session/next-step.js";
 
-const idle = { queued: 0, running: 0, isTrying: false };
+const idle = { queued: 0, running: 0 };
 const minutes = (count: number) => count * 60_000;
 
 /** Applies events one after another; each may bring its own time. */
@@ -156,7 +156,6 @@ describe("calls", () => {
 
   it("are dispatched up to the limit, in a running session only", () => {
     expect(step(running, 0, { queued: 3, running: 1 })).toEqual({ do: "dispatch", calls: 1 });
-    expect(step(running, 0, { queued: 3, running: 1, isTrying: true })).toMatchObject({ do: "wait" });
     expect(step(running, 0, { queued: 3, running: 2 })).toMatchObject({ do: "wait" });
     expect(step(after(placed()), 0, { queued: 3, running: 0 })).toEqual({ do: "start" });
     const stop = transition(running, { type: "stop-wanted" }, 0);

@@ -1,10 +1,9 @@
+import { abortable, longestTimerMs } from "../../exec/abortable.js";
 import type { CallEnd, FollowOptions, KillCause, OutputStream, RunRequest } from "../channel.js";
 import { ProviderError } from "../errors.js";
 import type { FakeCommand } from "./script.js";
 
 const chunkBytes = 64 * 1024;
-/** The longest a timer can wait. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** One claimed call of the fake: its output is there at once, its end when its time has come. */
 export class FakeCall {
@@ -67,7 +66,7 @@ export class FakeCall {
         await options.onOutput(stream, bytes.subarray(offset, offset + chunkBytes), offset);
       }
     }
-    return orAborted(this.#ended, options.signal);
+    return abortable(this.#ended, options.signal);
   }
 
   #schedule({ exitCode = 0, delayMs = 0 }: FakeCommand): void {
@@ -81,7 +80,7 @@ export class FakeCall {
         () => {
           this.#finish(outcome);
         },
-        Math.min(ms, maxTimerMs),
+        Math.min(ms, longestTimerMs),
       );
       this.#timers.push(timer);
     };
@@ -101,22 +100,6 @@ export class FakeCall {
     };
     this.#resolve(this.#end);
   }
-}
-
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let abort = (): void => undefined;
-  const aborted = new Promise<void>((resolve) => {
-    abort = resolve;
-  });
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
-  signal.throwIfAborted();
-  return work;
 }
 
 export function requireCall(call: FakeCall | undefined, callId: string): FakeCall {

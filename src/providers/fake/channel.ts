@@ -1,4 +1,12 @@
-import type { CallEnd, CallEntry, Channel, Files, FollowOptions, KillCause, RunRequest } from "../channel.js";
+import type {
+  CallEnd,
+  CallEntry,
+  Channel,
+  Files,
+  FollowOptions,
+  KillOptions,
+  RunRequest,
+} from "../channel.js";
 import { ProviderError } from "../errors.js";
 import { FakeCall, requireCall } from "./call.js";
 import type { FakeSandbox } from "./sandbox.js";
@@ -51,7 +59,7 @@ export class FakeChannel implements Channel {
     return requireCall(this.#sandbox.calls.get(callId), callId).follow(options);
   }
 
-  async kill(callId: string, { cause }: { graceMs: number; cause: KillCause }): Promise<void> {
+  async kill(callId: string, { cause }: KillOptions): Promise<void> {
     await Promise.resolve();
     this.#open();
     this.#sandbox.calls.get(callId)?.kill(cause);

@@ -1,4 +1,5 @@
 import { writeFile } from "node:fs/promises";
+import { longestTimerMs } from "../../exec/abortable.js";
 import { hasCode, ProviderError } from "../errors.js";
 import type { CallEnd, KillCause, OutputStream, RunRequest } from "../channel.js";
 import type { CallRecord } from "./call-record.js";
@@ -10,8 +11,6 @@ import type { ThreadEnding, ThreadLease, ThreadPool } from "./thread-pool.js";
 const maxOutputBytes = 256 * 1024 ** 2;
 /** Between asking a script to end and ending its thread: enough for a `sleep` to notice, no more. */
 const windDownMs = 500;
-/** The longest a timer can wait. */
-const maxTimerMs = 2 ** 31 - 1;
 
 export interface ClaimedCall {
   readonly record: CallRecord;
@@ -88,7 +87,7 @@ export class CallExecution {
       () => {
         this.interrupt({ kind: "timeout" }, windDownMs);
       },
-      Math.min(request.timeoutMs, maxTimerMs),
+      Math.min(request.timeoutMs, longestTimerMs),
     );
     const ending = await lease.run({
       root,
@@ -98,7 +97,7 @@ export class CallExecution {
       network: session.network,
       maxOutputBytes: this.#maxOutputBytes(),
       // The interpreter's own clock is the second line: the timer above comes first.
-      maxTimeMs: Math.min(request.timeoutMs, maxTimerMs - windDownMs) + windDownMs,
+      maxTimeMs: Math.min(request.timeoutMs, longestTimerMs - windDownMs) + windDownMs,
     });
     // Before anything else: a finished command must not become a timeout while its output is written.
     clearTimeout(timeout);

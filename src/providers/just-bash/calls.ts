@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CallEnd, KillCause } from "../channel.js";
+import { abortable, neverAborted } from "../../exec/abortable.js";
+import type { CallEnd, KillOptions } from "../channel.js";
 import { ProviderError } from "../errors.js";
 import { CallRecord, type Claim } from "./call-record.js";
 import type { CallRunner } from "./call-runner.js";
@@ -31,24 +32,24 @@ export async function settle(
   return record.readEnd();
 }
 
-/** Ends a call wherever on this host it runs, and returns when its end is recorded. */
-export async function killCall(target: {
-  record: CallRecord;
-  runner: CallRunner;
-  cause: KillCause;
-  graceMs: number;
-}): Promise<void> {
-  const { record, runner, cause, graceMs } = target;
+/**
+ * Ends a call wherever on this host it runs, and returns when its end is recorded. The owner may be a process that
+ * is frozen and answers nobody: the signal ends the waiting, and the request to kill stays.
+ */
+export async function killCall(
+  target: KillOptions & { record: CallRecord; runner: CallRunner },
+): Promise<void> {
+  const { record, runner, cause, graceMs, signal = neverAborted() } = target;
   const claim = await record.readClaim();
   if (claim === undefined || (await record.isAcknowledged())) return;
   const here = runner.kill(record, cause, graceMs);
   if (here !== undefined) {
-    await here;
+    await abortable(here, signal);
     return;
   }
   if ((await settle(record, claim, runner)) !== undefined) return;
   await record.createKill({ cause, graceMs });
-  while ((await settle(record, claim, runner)) === undefined) await sleep(pollMs);
+  while ((await settle(record, claim, runner)) === undefined) await abortable(sleep(pollMs), signal);
 }
 
 export async function callRecords(sessionDirectory: string): Promise<CallRecord[]> {

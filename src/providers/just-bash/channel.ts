@@ -2,7 +2,16 @@ import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CallEnd, CallEntry, Channel, Files, FollowOptions, KillCause, RunRequest } from "../channel.js";
+import { abortable } from "../../exec/abortable.js";
+import type {
+  CallEnd,
+  CallEntry,
+  Channel,
+  Files,
+  FollowOptions,
+  KillOptions,
+  RunRequest,
+} from "../channel.js";
 import { ProviderError } from "../errors.js";
 import { cannotStart } from "./call-execution.js";
 import { CallRecord, type Claim } from "./call-record.js";
@@ -93,7 +102,7 @@ export class JustBashChannel implements Channel {
     return end;
   }
 
-  async kill(callId: string, options: { graceMs: number; cause: KillCause }): Promise<void> {
+  async kill(callId: string, options: KillOptions): Promise<void> {
     this.#open();
     const record = this.#record(callId);
     await onDisk(() => killCall({ record, runner: this.#runner, ...options }));
@@ -193,9 +202,7 @@ export class JustBashChannel implements Channel {
   }
 
   async #wait(record: CallRecord, signal: AbortSignal): Promise<void> {
-    const here = this.#runner.ended(record);
-    if (here === undefined) await sleep(pollMs, undefined, { signal });
-    else await untilAborted(here, signal);
+    await abortable(this.#runner.ended(record) ?? sleep(pollMs), signal);
   }
 }
 
@@ -223,17 +230,4 @@ export async function runningSession(directory: string): Promise<SessionMeta> {
     });
   }
   return meta;
-}
-
-async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  let abort = (): void => undefined;
-  const aborted = new Promise<void>((resolve) => {
-    abort = resolve;
-  });
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

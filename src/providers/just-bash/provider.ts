@@ -58,8 +58,8 @@ export async function createJustBashProvider(options: JustBashOptions): Promise<
     prepare: (spec, context) => prepare(host, spec, context),
     start: (request, context) => start(host, request, context),
     resume: (handle) => onDisk(() => resume(host, handle)),
-    stop: (handle, stopOptions) => stop(host, handle, stopOptions),
-    remove: (target) => remove(host, target),
+    stop: (handle, stopOptions, context) => stop(host, handle, stopOptions, context),
+    remove: (target, context) => remove(host, target, context),
     async connect(handle) {
       const { directory } = await openSession(host, handle);
       const meta = await runningSession(directory);

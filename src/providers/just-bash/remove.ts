@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { RemoveTarget } from "../provider.js";
+import type { OperationContext, RemoveTarget } from "../provider.js";
 import { isErrno, readJson, replaceJson } from "./durable-file.js";
 import type { Host } from "./host.js";
 import { haltSession } from "./halt.js";
@@ -8,17 +8,22 @@ import { removalMetaSchema } from "./meta.js";
 import { discard } from "./staging.js";
 
 /** Removes every generation up to the given one, also one whose start lands later. */
-export async function remove(host: Host, target: RemoveTarget): Promise<void> {
+export async function remove(host: Host, target: RemoveTarget, { signal }: OperationContext): Promise<void> {
   await markRemoved(host, target);
   for (let generation = 1; generation <= target.upToGeneration; generation++) {
     const name = sessionName(host.owner, target.session, generation);
-    await removeDirectory(host, join(host.layout.sessions, name));
+    await removeDirectory(host, join(host.layout.sessions, name), signal);
   }
 }
 
-export async function removeDirectory(host: Host, directory: string): Promise<void> {
+/** Without `signal` it can't be interrupted: that is for undoing. */
+export async function removeDirectory(host: Host, directory: string, signal?: AbortSignal): Promise<void> {
   try {
-    await haltSession(host, directory, { cause: "delete", graceMs: 0 });
+    await haltSession(host, directory, {
+      cause: "delete",
+      graceMs: 0,
+      ...(signal === undefined ? {} : { signal }),
+    });
   } catch (error) {
     // Somebody else removes it at the same time, and was faster.
     if (!isErrno(error, "ENOENT")) throw error;

@@ -29,7 +29,9 @@ export async function sweep(host: Host, query: SweepQuery, context: OperationCon
     else {
       context.onProgress(`removing ${resource.kind} ${resource.id}`);
       try {
-        await (item.kind === "session" ? removeDirectory(host, item.path) : discard(host, item.path));
+        await (item.kind === "session"
+          ? removeDirectory(host, item.path, context.signal)
+          : discard(host, item.path));
         removed.push(resource);
       } catch (error) {
         // One that can't be removed must not keep the others.

@@ -12,7 +12,8 @@ export interface CallRecord {
   readonly requestHash: string;
   readonly queuedAtMs: number;
   readonly timeoutMs?: number;
-  readonly replyTo?: ReplyTo;
+  /** Everybody who asked for the answer by signal. */
+  replyTo?: readonly ReplyTo[];
   status: "queued" | "running" | "done";
   /** Kept until the call is done. */
   input?: CallRequest["input"];
@@ -110,7 +111,10 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
       const failure = refusalOf(request);
       if (failure !== undefined) return { kind: "refused", failure };
       const known = records.get(request.callId);
-      if (known !== undefined) return { kind: "known", record: known };
+      if (known !== undefined) {
+        addReplyTo(known, request.replyTo);
+        return { kind: "known", record: known };
+      }
       const record: CallRecord = {
         callId: request.callId,
         tool: request.tool,
@@ -119,7 +123,7 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
         status: "queued",
         input: request.input,
         ...(request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs }),
-        ...(request.replyTo === undefined ? {} : { replyTo: request.replyTo }),
+        ...(request.replyTo === undefined ? {} : { replyTo: [request.replyTo] }),
       };
       records.set(record.callId, record);
       queue.push(record);
@@ -170,9 +174,26 @@ export function createCallBook(carried?: CarriedCalls): CallBook {
   };
 }
 
+/** Asked again while it isn't done: whoever else asks is answered too. */
+function addReplyTo(record: CallRecord, replyTo: ReplyTo | undefined): void {
+  if (replyTo === undefined || record.status === "done") return;
+  const known = record.replyTo ?? [];
+  const isKnown = known.some(
+    (other) => other.workflowId === replyTo.workflowId && other.signal === replyTo.signal,
+  );
+  if (!isKnown && known.length < limits.heldUpdates) record.replyTo = [...known, replyTo];
+}
+
 /** What a queued call adds to the next roll-over, near enough. */
-const queuedSize = ({ callId, input, replyTo }: Pick<CallRecord, "callId" | "input" | "replyTo">): number =>
-  jsonBytes([callId, input, replyTo]);
+const queuedSize = ({
+  callId,
+  input,
+  replyTo,
+}: {
+  callId: string;
+  input?: unknown;
+  replyTo?: unknown;
+}): number => jsonBytes([callId, input, replyTo]);
 
 const conflict = (callId: string): Failure => ({
   code: "conflict",

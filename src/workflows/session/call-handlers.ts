@@ -1,5 +1,5 @@
 import { condition, setHandler } from "@temporalio/workflow";
-import type { Answer, CallRequest } from "../../contract/call.js";
+import type { Answer, CallRequest, ReplyTo } from "../../contract/call.js";
 import { limits } from "../../contract/names.js";
 import type { Failure } from "../../contract/refs.js";
 import type { CallRecord } from "./call-book.js";
@@ -19,8 +19,8 @@ export function registerCallHandlers(context: SessionContext): void {
     const accepted = checked.ok ? accept(checked.value) : { failure: checked.failure };
     if ("failure" in accepted) {
       refuse(value, accepted.failure);
-    } else if (accepted.record.status === "done") {
-      answerAgain(accepted.record);
+    } else if (checked.ok && accepted.record.status === "done") {
+      answerAgain(accepted.record, checked.value.replyTo);
     }
     context.changed();
   });
@@ -89,9 +89,7 @@ export function registerCallHandlers(context: SessionContext): void {
     context.held.add(held);
     context.changed();
     await condition(
-      () =>
-        !context.isTrying &&
-        (record.status === "done" || context.rollingOver || context.now() >= held.deadlineMs),
+      () => record.status === "done" || context.rollingOver || context.now() >= held.deadlineMs,
     );
     context.held.delete(held);
     return answerOf(sessionId, record);
@@ -134,8 +132,8 @@ export function registerCallHandlers(context: SessionContext): void {
     state.outbox.push({ replyTo: address.replyTo, answer });
   }
 
-  function answerAgain(record: CallRecord): void {
-    if (record.replyTo === undefined) return;
-    state.outbox.push({ replyTo: record.replyTo, answer: answerOf(sessionId, record) });
+  function answerAgain(record: CallRecord, replyTo: ReplyTo | undefined): void {
+    if (replyTo === undefined) return;
+    state.outbox.push({ replyTo, answer: answerOf(sessionId, record) });
   }
 }

@@ -1,20 +1,20 @@
-import { CancellationScope, workflowInfo } from "@temporalio/workflow";
-import type { BatchResult, CallDispatch, CallEnding, CallStep } from "../../contract/activities.js";
+import { CancellationScope } from "@temporalio/workflow";
+import type { CallDispatch, CallEnding } from "../../contract/activities.js";
 import type { CancelledBy } from "../../contract/call.js";
 import type { Failure } from "../../contract/refs.js";
 import type { CallRecord } from "./call-book.js";
 import { failureOf, isCancelled } from "./failures.js";
 import { HostLost, onHost } from "./host-contact.js";
-import { fast, following } from "./proxies.js";
+import { following } from "./proxies.js";
 import type { SessionContext } from "./session-context.js";
 
-/** Carries out calls: the fast path first, then following. Driven by the conductor. */
+/** Carries out calls. Driven by the conductor. */
 export interface CallRunner {
-  /** Starts queued calls, together, on the fast path. */
+  /** Starts queued calls; each is one activity on the host's queue, which claims, follows and answers. */
   start(records: readonly CallRecord[]): void;
   /** Attaches to a call that was started before, by this run or an earlier one. */
   follow(record: CallRecord): void;
-  /** Takes in what has come of the calls since: ends them, or follows them, or gives the sandbox up. */
+  /** Takes in what has come of the calls since: ends them, or gives the sandbox up. */
   settle(): void;
   /** Only notes it; a queued call ends here, a running one when it was killed. */
   cancel(record: CallRecord, by: CancelledBy): void;
@@ -30,31 +30,23 @@ export function createCallRunner(context: SessionContext): CallRunner {
   const { state } = context;
   const follows = new Map<string, CancellationScope>();
   const arrivals: Arrival[] = [];
-  let tried: { records: readonly CallRecord[]; steps: readonly CallStep[] } | undefined;
 
   function start(records: readonly CallRecord[]): void {
     for (const record of records) {
       state.calls.markRunning(record, state.lifecycle.generation, context.now());
+      follow(record);
     }
     state.apply({ type: "activity" });
-    const batch = { ...common(), calls: records.map(callOf), acknowledged: durablyEnded() };
-    context.isTrying = true;
-    void fast.tryCalls
-      .executeWithOptions({ summary: records.map(summaryOf).join(", ").slice(0, 200) }, [batch])
-      // A worker that hangs or is shut down: the host queue takes over, and the claims tell what was done.
-      .catch((): BatchResult => ({ steps: [], acknowledged: [] }))
-      .then((result) => {
-        tried = { records, steps: result.steps };
-        forget(result.acknowledged);
-        context.isTrying = false;
-        context.changed();
-      });
   }
 
   function follow(record: CallRecord): void {
     const scope = new CancellationScope();
     follows.set(record.callId, scope);
-    const dispatch = { ...common(), call: callOf(record), acknowledged: durablyEnded() };
+    const dispatch = {
+      ...common(),
+      call: callOf(record),
+      acknowledged: state.acknowledge.slice(0, acknowledgedAtOnce),
+    };
     const options = { summary: summaryOf(record) };
     void scope
       .run(() =>
@@ -78,14 +70,6 @@ export function createCallRunner(context: SessionContext): CallRunner {
   }
 
   function settle(): void {
-    const { records, steps } = tried ?? { records: [], steps: [] };
-    tried = undefined;
-    records.forEach((record, index) => {
-      const step = steps[index];
-      if (step?.status === "done") arrivals.push({ record, ending: step.ending });
-      // Given up meanwhile: nobody would hear what a follower finds.
-      else if (record.status === "running") follow(record);
-    });
     for (const arrival of arrivals.splice(0)) {
       if ("ending" in arrival) end(arrival.record, arrival.ending);
       else fail(arrival.record, arrival.error);
@@ -138,21 +122,9 @@ export function createCallRunner(context: SessionContext): CallRunner {
     return { handle, env, secrets, workspace, outputBytes: limits.outputBytes };
   }
 
-  /**
-   * An end that came in during this very task is not in history yet: should the worker die now, the call is
-   * asked for again, and its record must still be there.
-   */
-  function durablyEnded(): string[] {
-    const { historyLength } = workflowInfo();
-    return state.acknowledge
-      .filter((entry) => entry.endedAtEvent < historyLength)
-      .slice(0, acknowledgedAtOnce)
-      .map((entry) => entry.callId);
-  }
-
   function forget(acknowledged: readonly string[]): void {
-    const sent = new Set(acknowledged);
-    state.acknowledge = state.acknowledge.filter((entry) => !sent.has(entry.callId));
+    const taken = new Set(acknowledged);
+    state.acknowledge = state.acknowledge.filter((callId) => !taken.has(callId));
   }
 
   const endingOf = (record: CallRecord, outcome: CallEnding["outcome"]) => ({

@@ -20,9 +20,8 @@ export type End =
   | { kind: "failed"; failure: Failure };
 
 /**
- * The one loop that gives commands. It looks whenever something has changed, but not while a batch is on the
- * fast path, takes in what has come, and does what `nextStep` says. A long step runs beside it, so that calls,
- * replies and kills go on meanwhile.
+ * The one loop that gives commands. It looks whenever something has changed, takes in what has come, and does what
+ * `nextStep` says. A long step runs beside it, so that calls, replies and kills go on meanwhile.
  */
 export async function conduct(context: SessionContext, runner: CallRunner, replies: Replies): Promise<End> {
   const { state } = context;
@@ -40,7 +39,6 @@ export async function conduct(context: SessionContext, runner: CallRunner, repli
 
   for (;;) {
     const seen = context.changes();
-    context.giveTurns();
     runner.settle();
     const killAtMs = killer.kill();
     replies.send();
@@ -60,7 +58,7 @@ export async function conduct(context: SessionContext, runner: CallRunner, repli
     }
     for (const { deadlineMs } of context.held) untilMs = Math.min(untilMs, deadlineMs);
     alarm.arm(untilMs);
-    await condition(() => !context.isTrying && context.changes() !== seen);
+    await condition(() => context.changes() !== seen);
   }
 
   function begin(step: LongStep): void {
@@ -109,7 +107,6 @@ export async function conduct(context: SessionContext, runner: CallRunner, repli
     return {
       queued: state.calls.queued().length,
       running: state.calls.running().length,
-      isTrying: context.isTrying,
     };
   }
 

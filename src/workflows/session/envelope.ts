@@ -1,6 +1,6 @@
 import type { CallRequest, ReplyTo } from "../../contract/call.js";
 import type { ExtendRequest, StopRequest } from "../../contract/messages.js";
-import { limits, toolNames } from "../../contract/names.js";
+import { limits, loneSurrogate, toolNames } from "../../contract/names.js";
 import type { Failure } from "../../contract/refs.js";
 import type { NetworkPolicy } from "../../contract/spec.js";
 import { isTooDeep, jsonBytes, utf8Bytes } from "./json-size.js";
@@ -105,10 +105,15 @@ export function replyAddress(value: unknown): { replyTo: ReplyTo; callId: string
 }
 
 function checkCallId(value: unknown): Checked<string> {
-  if (typeof value === "string" && value.length > 0 && value.length <= limits.callIdChars) {
+  if (
+    typeof value === "string" &&
+    value.length > 0 &&
+    value.length <= limits.callIdChars &&
+    !loneSurrogate.test(value)
+  ) {
     return { ok: true, value };
   }
-  return invalid("callId", `must be a string of 1 to ${limits.callIdChars} characters`);
+  return invalid("callId", `must be well-formed text of 1 to ${limits.callIdChars} characters`);
 }
 
 function checkReplyTo(value: unknown): Checked<ReplyTo | undefined> {
@@ -144,7 +149,7 @@ const isBag = (value: unknown): value is Bag =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !isTooDeep(value, limits.nesting);
 /** The server limits bytes, and refuses the whole workflow task beyond. */
 const isName = (value: unknown): value is string =>
-  typeof value === "string" && value.length > 0 && utf8Bytes(value) <= 1000;
+  typeof value === "string" && value.length > 0 && utf8Bytes(value) <= 1000 && !loneSurrogate.test(value);
 const isStrings = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((entry) => typeof entry === "string");
 const isToolName = (value: unknown): value is CallRequest["tool"] =>

@@ -39,12 +39,9 @@ export async function onHost<T>(
         context.state.apply({ type: "reachable" });
         throw error;
       }
-      await context.turn();
       await askForHost(context, hostId);
-      await context.turn();
       // A long silence is asked about more and more seldom: each attempt costs events, and it may last for days.
       await sleep(pauseMs(context));
-      await context.turn();
     }
   }
 }

@@ -4,8 +4,6 @@ import type { DeleteReason, Lifecycle } from "./lifecycle.js";
 export interface Load {
   readonly queued: number;
   readonly running: number;
-  /** A batch is on the fast path: what is queued meanwhile goes with the next. */
-  readonly isTrying: boolean;
 }
 
 export type Step =
@@ -67,7 +65,7 @@ export function nextStep(
       if (wanted.stop !== undefined) return { do: "stop", ...wanted.stop };
       if (wanted.network !== undefined) return { do: "set-network" };
       const free = context.maxConcurrentCalls - load.running;
-      if (load.queued > 0 && free > 0 && !load.isTrying) return { do: "dispatch", calls: free };
+      if (load.queued > 0 && free > 0) return { do: "dispatch", calls: free };
       if (load.queued > 0 || load.running > 0) return { do: "wait", untilMs: endsAtMs };
       const idleAtMs = idleDeadlineMs(lifecycle);
       if (context.nowMs >= idleAtMs) return { do: "stop", graceMs: 0, cancelQueued: false };

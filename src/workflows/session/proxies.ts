@@ -1,10 +1,5 @@
-import { proxyActivities, proxyLocalActivities, workflowInfo } from "@temporalio/workflow";
-import type {
-  ControlActivities,
-  FastActivities,
-  HostActivities,
-  SharedActivities,
-} from "../../contract/activities.js";
+import { proxyActivities, workflowInfo } from "@temporalio/workflow";
+import type { ControlActivities, HostActivities, SharedActivities } from "../../contract/activities.js";
 import { controlTaskQueue, hostTaskQueue } from "../../contract/names.js";
 
 /**
@@ -23,16 +18,6 @@ const heartbeatTimeout = "30s";
 
 /** Long enough for whatever a session may run; the sandbox enforces the call's own timeout. */
 const longest = "3650 days";
-
-/**
- * For instants only: while one runs the workflow hears nothing. It ends itself after 75 ms; the timeout is for
- * a worker whose event loop hangs. Never retried: the host queue takes over.
- */
-export const fast = proxyLocalActivities<FastActivities>({
-  startToCloseTimeout: "5s",
-  retry: { maximumAttempts: 1 },
-  cancellationType: "ABANDON",
-});
 
 export const shared = proxyActivities<Pick<SharedActivities, "describeHost">>({
   scheduleToCloseTimeout: "20s",
@@ -60,6 +45,8 @@ export const building = (hostId: string, startMs: number) =>
     taskQueue: hostTaskQueue(workflowInfo().taskQueue, hostId),
     scheduleToStartTimeout: hostSilence,
     startToCloseTimeout: startMs,
+    // Over all attempts: one that takes longer each time must not be tried for ever.
+    scheduleToCloseTimeout: startMs,
     heartbeatTimeout,
     retry,
     cancellationType: "WAIT_CANCELLATION_COMPLETED",

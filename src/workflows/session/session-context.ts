@@ -5,17 +5,14 @@ import type { SessionState } from "./session-state.js";
 import { answerOf } from "./views.js";
 
 /**
- * What the parts of one run share. The rule that keeps replay exact: handlers and whatever an activity's end
- * sets off only write things down and call `changed`; commands are given by the conductor alone, and never
- * while a batch is on the fast path. For on replay the end of a local activity may come in one activation
- * with messages that came in another one before, and only a state that is looked at afterwards is the same.
+ * What the parts of one run share. Handlers, and whatever an activity's end sets off, only write things down and
+ * call `changed`; commands are given by the conductor and its long steps. So the order of commands depends on
+ * the state, which can be tested, and not on the order in which promises happen to be continued.
  */
 export interface SessionContext {
   readonly state: SessionState;
   /** Updates that wait for an answer right now. */
   readonly held: Set<HeldUpdate>;
-  /** A batch of calls is on the fast path; everything waits for it, it is short. */
-  isTrying: boolean;
   /** Updates accepted in this run; the server refuses the 2,001st. */
   updates: number;
   /** Set once this run has decided to end: nothing new is dispatched, held updates answer. */
@@ -24,10 +21,6 @@ export interface SessionContext {
   changes(): number;
   changed(): void;
   now(): number;
-  /** Resolves when the conductor lets this flow give commands. */
-  turn(): Promise<void>;
-  /** For the conductor: lets all go on that asked for their turn, in order. */
-  giveTurns(): void;
   /** Whether somebody, or the lifetime, wants the session deleted: long steps give way to it. */
   isEndDue(): boolean;
   /** @throws Error before the placement: a defect of the caller */
@@ -40,12 +33,8 @@ export interface HeldUpdate {
   readonly deadlineMs: number;
 }
 
-export function createSessionContext(
-  state: SessionState,
-  options: { now: () => number; historyLength: () => number },
-): SessionContext {
+export function createSessionContext(state: SessionState, options: { now: () => number }): SessionContext {
   let changes = 0;
-  let turns: (() => void)[] = [];
   const { now } = options;
   const changed = (): void => {
     changes += 1;
@@ -53,22 +42,11 @@ export function createSessionContext(
   return {
     state,
     held: new Set(),
-    isTrying: false,
     updates: 0,
     rollingOver: false,
     changes: () => changes,
     changed,
     now,
-    turn: () =>
-      new Promise((resolve) => {
-        turns.push(resolve);
-        changed();
-      }),
-    giveTurns() {
-      const due = turns;
-      turns = [];
-      for (const go of due) go();
-    },
     isEndDue() {
       const { wanted, createdAtMs, timeouts, status } = state.lifecycle;
       return wanted.delete !== undefined || isFinal(status) || now() >= createdAtMs + timeouts.maxLifetimeMs;
@@ -82,13 +60,11 @@ export function createSessionContext(
       if (record.status === "done") return;
       state.calls.finish(record, ending);
       state.apply({ type: "activity" });
-      state.acknowledge.push({ callId: record.callId, endedAtEvent: options.historyLength() });
+      state.acknowledge.push(record.callId);
       // Only room in the sandbox is at stake, so the oldest may go.
       if (state.acknowledge.length > limits.rememberedCalls) state.acknowledge.shift();
-      if (record.replyTo !== undefined) {
-        const answer = answerOf(state.belongings.session.sessionId, record);
-        state.outbox.push({ replyTo: record.replyTo, answer });
-      }
+      const answer = answerOf(state.belongings.session.sessionId, record);
+      for (const replyTo of record.replyTo ?? []) state.outbox.push({ replyTo, answer });
       changed();
     },
   };

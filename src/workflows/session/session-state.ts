@@ -32,7 +32,7 @@ export interface CarriedSession {
   readonly belongings: Omit<Belongings, "spec">;
   readonly calls: CarriedCalls;
   readonly rejected: readonly Failure[];
-  readonly acknowledge: readonly Acknowledgeable[];
+  readonly acknowledge: readonly string[];
   readonly outbox: readonly Reply[];
   readonly strayKills: readonly string[];
 }
@@ -43,13 +43,6 @@ export interface Reply {
   readonly answer: Answer;
 }
 
-/** A call whose end the sandbox may forget once the answer is durable. */
-export interface Acknowledgeable {
-  readonly callId: string;
-  /** Length of history when it ended: the answer is durable as soon as history has grown beyond. */
-  readonly endedAtEvent: number;
-}
-
 /** All of a session that is worth carrying, and the one place where it changes. */
 export interface SessionState {
   lifecycle: Lifecycle;
@@ -57,7 +50,7 @@ export interface SessionState {
   readonly calls: CallBook;
   readonly rejected: Failure[];
   /** Calls whose end the sandbox hasn't been told to forget yet. */
-  acknowledge: Acknowledgeable[];
+  acknowledge: string[];
   /** Answers to signal, in order. */
   readonly outbox: Reply[];
   /** Ids that nobody here knows and somebody wants ended: the sandbox may know them. */
@@ -97,8 +90,7 @@ export function createSessionState(options: {
         belongings: withoutSpec(state.belongings),
         calls: state.calls.carry(),
         rejected: state.rejected,
-        // Whatever the next run starts with is durable.
-        acknowledge: state.acknowledge.map(({ callId }) => ({ callId, endedAtEvent: 0 })),
+        acknowledge: state.acknowledge,
         outbox: state.outbox,
         strayKills: state.strayKills,
       };

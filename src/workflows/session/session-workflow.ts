@@ -37,7 +37,7 @@ export async function sandboxSession(spec: SessionSpec, carried?: CarriedSession
     carried,
     now,
   });
-  const context = createSessionContext(state, { now, historyLength: () => workflowInfo().historyLength });
+  const context = createSessionContext(state, { now });
   const runner = createCallRunner(context);
   const replies = createReplies(context);
   registerCallHandlers(context);

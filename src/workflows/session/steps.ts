@@ -1,4 +1,5 @@
 import { CancellationScope, condition } from "@temporalio/workflow";
+import { hostIdPattern } from "../../contract/names.js";
 import type { CancelledBy } from "../../contract/call.js";
 import type { Failure } from "../../contract/refs.js";
 import type { StartInput } from "../../contract/activities.js";
@@ -88,13 +89,10 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
     const { spec } = current();
     if (handle === undefined) throw new Error("nothing to resume");
     state.apply({ type: "resuming" });
-    const options = { scheduleToCloseTimeout: spec.timeouts.startMs };
     await givingWay(
       () =>
         onHost(context, handle.hostId, () =>
-          building(handle.hostId, spec.timeouts.startMs).resumeSandbox.executeWithOptions(options, [
-            { handle, spec },
-          ]),
+          building(handle.hostId, spec.timeouts.startMs).resumeSandbox({ handle, spec }),
         ),
       (resumed) => {
         belongings.handle = resumed;
@@ -120,7 +118,7 @@ export function createSteps(context: SessionContext, runner: CallRunner): Steps 
     const request = {
       handle,
       graceMs: Math.min(wish.graceMs, 10_000),
-      acknowledged: state.acknowledge.map((entry) => entry.callId),
+      acknowledged: state.acknowledge,
     };
     await givingWay(
       () =>
@@ -257,7 +255,8 @@ function givenUp(record: CallRecord, failure: Failure) {
 function pinnedHost(spec: unknown): string | undefined {
   if (typeof spec !== "object" || spec === null) return undefined;
   const { host } = spec as { host?: unknown };
-  return typeof host === "string" && host.length > 0 && host.length <= 200 ? host : undefined;
+  // Checked here already, because it names a task queue before the placement has looked at the spec.
+  return typeof host === "string" && hostIdPattern.test(host) ? host : undefined;
 }
 
 export const cancelledBy = (reason: DeleteReason): CancelledBy =>

@@ -1,5 +1,5 @@
 import type { Answer, CallSummary } from "../../contract/call.js";
-import { limits } from "../../contract/names.js";
+import { limits, providerNames } from "../../contract/names.js";
 import type { Failure } from "../../contract/refs.js";
 import type { SessionView } from "../../contract/state.js";
 import type { CallBook, CallRecord } from "./call-book.js";
@@ -87,7 +87,7 @@ export function sessionView(state: {
     sessionId: belongings.session.sessionId,
     runId: belongings.session.runId,
     status: lifecycle.status,
-    provider: placement?.spec.provider ?? belongings.spec.provider,
+    provider: placement?.spec.provider ?? unplacedProvider(belongings.spec),
     ...(placement === undefined ? {} : { host: placement.hostId }),
     ...(handle === undefined
       ? {}
@@ -96,7 +96,7 @@ export function sessionView(state: {
           generation: handle.generation,
           templateKey: handle.templateKey,
         }),
-    network: belongings.network ?? placement?.spec.network ?? belongings.spec.network ?? "deny-all",
+    network: belongings.network ?? placement?.spec.network ?? "deny-all",
     createdAt: time(lifecycle.createdAtMs),
     lastActivityAt: time(lifecycle.lastActivityMs),
     ...(isFinal(lifecycle.status) ? {} : { expires: expiry(lifecycle, calls) }),
@@ -108,6 +108,11 @@ export function sessionView(state: {
     ...(lifecycle.failure === undefined ? {} : { failure: lifecycle.failure }),
     capabilities: placement?.capabilities ?? {},
   };
+}
+
+/** Before the placement nobody has checked the spec: only a provider that there is gets out. */
+function unplacedProvider({ provider }: Belongings["spec"]): SessionView["provider"] {
+  return providerNames.find((name) => name === provider) ?? "just-bash";
 }
 
 function expiry(lifecycle: Lifecycle, calls: CallBook): NonNullable<SessionView["expires"]> {
