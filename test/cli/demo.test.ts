@@ -24,6 +24,20 @@ describe("holdfast demo", () => {
     expect((await demoDirectories()).filter((name) => !before.includes(name))).toEqual([]);
   }, 150_000);
 
+  it("says what docker lacks and what to do, before it starts anything", async () => {
+    const before = await demoDirectories();
+    const { exitCode, stdout, stderr } = await runHoldfast(["demo", "--provider", "docker"], {
+      ...cache,
+      HOME: tmpdir(),
+      HOLDFAST_DOCKER: "/nowhere/docker",
+    });
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain("there is no /nowhere/docker");
+    expect(stderr).toContain("HOLDFAST_DOCKER");
+    expect(stdout).not.toContain("Temporal");
+    expect((await demoDirectories()).filter((name) => !before.includes(name))).toEqual([]);
+  });
+
   it("refuses a provider that there is not, before it starts anything", async () => {
     const before = await demoDirectories();
     const { exitCode, stderr } = await runHoldfast(["demo", "--provider", "podman"], {

@@ -9,8 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Client, Connection } from "@temporalio/client";
-import type proto from "@temporalio/proto";
-import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
+import proto from "@temporalio/proto";
 import { DefaultLogger, Runtime } from "@temporalio/worker";
 import { createHoldfastClient } from "../../src/client/holdfast-client.js";
 import type { Session } from "../../src/client/session.js";
@@ -21,7 +20,7 @@ import { createJustBashProvider } from "../../src/providers/just-bash/provider.j
 import { createHoldfastWorker } from "../../src/worker.js";
 import { until } from "../support/until.js";
 
-type History = proto.temporal.api.history.v1.IHistory;
+const { History } = proto.temporal.api.history.v1;
 
 const kinds = [
   "idle",
@@ -39,7 +38,7 @@ const kinds = [
 const directory = fileURLToPath(new URL("./histories/", import.meta.url));
 const wanted = process.argv.slice(2);
 const missing = (wanted.length === 0 ? kinds : wanted).filter(
-  (kind) => !existsSync(join(directory, `${kind}.json`)),
+  (kind) => !existsSync(join(directory, `${kind}.binpb`)),
 );
 
 Runtime.install({ logger: new DefaultLogger("ERROR") });
@@ -151,9 +150,19 @@ const stories: Record<string, (kind: string) => Promise<void>> = {
     await handle.signal("callTool", { callId: 7 });
     await handle.signal("cancelCall", { callId: "c4" });
     await handle.signal("stop", {});
-    await until(async () => (await session.state()).status === "stopped");
+    await until(async () => (await session.state()).calls.done === 6);
   },
 };
+
+/** Stacks name the directories of whoever recorded, and mean nothing to a replay. */
+function withoutStacks<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const [key, entry] of Object.entries(value)) {
+    if (key === "stackTrace") Reflect.set(value, key, "");
+    else withoutStacks(entry);
+  }
+  return value;
+}
 
 try {
   for (const kind of missing) {
@@ -165,9 +174,11 @@ try {
     let next: string | undefined = first.raw.workflowExecutionInfo?.firstRunId ?? first.runId;
     while (next !== undefined && next !== "") {
       runIds.push(next);
-      const history: History = await temporal.workflow.getHandle(`replay-${kind}`, next).fetchHistory();
+      const history: proto.temporal.api.history.v1.IHistory = await temporal.workflow
+        .getHandle(`replay-${kind}`, next)
+        .fetchHistory();
       const name = runIds.length === 1 ? kind : `${kind}-${runIds.length}`;
-      await writeFile(join(directory, `${name}.json`), `${JSON.stringify(historyToJSON(history))}\n`);
+      await writeFile(join(directory, `${name}.binpb`), History.encode(withoutStacks(history)).finish());
       process.stdout.write(`${name}: ${history.events?.length ?? 0} events\n`);
       const last = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes;
       next = last?.newExecutionRunId ?? undefined;

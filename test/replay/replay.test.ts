@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { DefaultLogger, Runtime, Worker } from "@temporalio/worker";
+import proto from "@temporalio/proto";
 import { DeterminismViolationError } from "@temporalio/workflow";
 import { beforeAll, describe, expect, it } from "vitest";
 
@@ -10,13 +11,10 @@ import { beforeAll, describe, expect, it } from "vitest";
  */
 const directory = fileURLToPath(new URL("./histories/", import.meta.url));
 const codePath = fileURLToPath(new URL("../../dist/workflow-bundle.js", import.meta.url));
-const names = readdirSync(directory).map((name) => name.replace(/\.json$/, ""));
+const names = readdirSync(directory).map((name) => name.replace(/\.binpb$/, ""));
 
-interface RecordedHistory {
-  events: { activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[];
-}
-const read = (name: string) =>
-  JSON.parse(readFileSync(`${directory}${name}.json`, "utf8")) as RecordedHistory;
+const { History } = proto.temporal.api.history.v1;
+const read = (name: string) => History.decode(readFileSync(`${directory}${name}.binpb`));
 const replay = (history: unknown, name: string) =>
   Worker.runReplayHistory({ workflowBundle: { codePath } }, history, `replay-${name}`);
 
@@ -53,8 +51,9 @@ describe("B86 [temporal-replay]", () => {
   it.each(["idle", "rolled-over-2", "recreated"])("an altered %s does not", async (name) => {
     const history = read(name);
     const scheduled = history.events.find((event) => event.activityTaskScheduledEventAttributes);
-    if (scheduled?.activityTaskScheduledEventAttributes === undefined) throw new Error("no activity in it");
-    scheduled.activityTaskScheduledEventAttributes.activityType.name = "somethingElse";
+    const type = scheduled?.activityTaskScheduledEventAttributes?.activityType;
+    if (type === undefined || type === null) throw new Error("no activity in it");
+    type.name = "somethingElse";
     await expect(replay(history, name)).rejects.toThrow(DeterminismViolationError);
   });
 });
