@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, CallRequest } from "../contract/call.js";
 import { limits } from "../contract/names.js";
-import { byPolling, byUpdate, fromTheEnded, type CallTarget, type Course } from "./call-ways.js";
+import { byPolling, byUpdate, fromTheEnded, RolledOver, type CallTarget, type Course } from "./call-ways.js";
 import { translateError, verdictOf, type Verdict } from "./translate-error.js";
 
 export interface WaitOptions {
@@ -51,7 +51,8 @@ async function waitForAnswer(
       if (way === "poll") await pause(Math.min(backoffMs(polls++), until - Date.now()), wait.signal);
     } catch (error) {
       wait.signal?.throwIfAborted();
-      const verdict = verdictOf(error);
+      const verdict: Verdict = error instanceof RolledOver ? "transient" : verdictOf(error);
+      if (error instanceof RolledOver) way = "update";
       const next = otherWay(way, verdict);
       if (next !== undefined) {
         way = next;

@@ -67,10 +67,17 @@ export async function byPolling(target: CallTarget, course: Course): Promise<Ans
   return answer;
 }
 
+/** Not the session has ended but one run of it, which handed over to the next: the call is sent to that one. */
+export class RolledOver extends Error {
+  override readonly name = "RolledOver";
+}
+
 /** The stored answer of a session that ended; the session's worker has to be up for it. */
 export async function fromTheEnded(target: CallTarget, { callId, signal }: Course): Promise<Answer> {
   const answer = await queryCall(target, callId, signal);
   if (answer?.outcome !== undefined) return answer;
+  const { status } = await request(target.context, () => target.handle.describe(), { signal });
+  if (status.name === "RUNNING") throw new RolledOver(`session ${target.sessionId} goes on in another run`);
   throw new HoldfastError(
     "closed",
     `Session ${target.sessionId} has ended and has no answer for call ${callId}.`,
