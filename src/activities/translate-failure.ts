@@ -27,7 +27,7 @@ export function translateFailure(error: unknown, rule: RetryRule): Error {
   const failure =
     error instanceof ProviderError
       ? error.toFailure()
-      : { code: "internal" as const, message: error instanceof Error ? error.message : String(error) };
+      : new ProviderError("internal", error instanceof Error ? error.message : String(error)).toFailure();
   const isLast = attempt >= finalAttempt || (failure.code === "internal" && attempt >= internalAttempts);
   const isWorthIt = worthRetrying.includes(failure.code) || alsoRetry.includes(failure.code);
   return ApplicationFailure.create({

@@ -28,11 +28,22 @@ export class ProviderError extends Error {
   toFailure(): Failure {
     return {
       code: this.code,
-      message: this.message,
-      ...(this.field === undefined ? {} : { field: this.field }),
-      ...(this.hint === undefined ? {} : { hint: this.hint }),
+      message: bounded(this.message, textChars),
+      ...(this.field === undefined ? {} : { field: bounded(this.field, fieldChars) }),
+      ...(this.hint === undefined ? {} : { hint: bounded(this.hint, textChars) }),
     };
   }
+}
+
+/** A failure travels in answers, states and history, all of which are bounded; an engine's words are not. */
+const textChars = 4_000;
+const fieldChars = 200;
+
+/** The head says what was asked and the tail what went wrong; the middle may go. */
+function bounded(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const half = Math.floor(most / 2) - 10;
+  return `${text.slice(0, half)} [...] ${text.slice(-half)}`;
 }
 
 /** Whether `error` is a ProviderError with one of these codes. */
