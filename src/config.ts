@@ -27,6 +27,8 @@ export interface HoldfastConfig {
   /** What can be fetched again (the Temporal server binary). Absolute. */
   readonly cacheDir: string;
   readonly artifactsDir: string;
+  /** The only place whose files a session may name as secrets. Absolute. */
+  readonly secretsDir: string;
   /** Undefined: made once and kept in the state directory, see `ensureHostId`. */
   readonly hostId: string | undefined;
   /** Undefined: the namespace's UUID, which the worker asks for. */
@@ -76,6 +78,7 @@ const variables = z.object({
   HOLDFAST_HOST_ID: hostId.optional(),
   HOLDFAST_OWNER: word.optional(),
   HOLDFAST_ARTIFACTS: path.optional(),
+  HOLDFAST_SECRETS_DIR: path.optional(),
   HOLDFAST_DOCKER: word.default("docker"),
   HOLDFAST_MSB: word.optional(),
   HOLDFAST_TEMPORAL_CLI: path.optional(),
@@ -111,6 +114,7 @@ export function loadConfig(
     stateDir,
     cacheDir: userDir(values.XDG_CACHE_HOME, join(home, ".cache")),
     artifactsDir: values.HOLDFAST_ARTIFACTS ?? join(stateDir, "artifacts"),
+    secretsDir: values.HOLDFAST_SECRETS_DIR ?? join(stateDir, "secrets"),
     hostId: values.HOLDFAST_HOST_ID,
     owner: values.HOLDFAST_OWNER,
     dockerCli: values.HOLDFAST_DOCKER,

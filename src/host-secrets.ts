@@ -1,17 +1,32 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { resolve, sep } from "node:path";
 import { limits } from "./contract/names.js";
 import type { SecretReaders } from "./exec/secrets.js";
 
 /** The worker's own credentials: no session may ask for them. */
 const ownPrefixes = ["TEMPORAL_", "HOLDFAST_"];
 
-/** Secrets of this host: variables of the worker's environment, and files that its user may read. */
-export function createHostSecrets(environment: Readonly<Record<string, string>>): SecretReaders {
+/**
+ * Secrets of this host: variables of the worker's environment, and files below one directory. Whoever may start a
+ * session names the key, so any other file that the worker's user can read is out of reach.
+ */
+export function createHostSecrets(options: {
+  readonly environment: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly directory: string;
+}): SecretReaders {
+  const { environment, directory } = options;
   return {
     env: (key) =>
       Promise.resolve(ownPrefixes.some((prefix) => key.startsWith(prefix)) ? undefined : environment[key]),
-    async file(path) {
+    async file(key) {
+      const named = resolve(directory, key);
+      // Before anything is looked at: whether a file exists elsewhere is no business of a session either.
+      if (!isBelow(directory, named)) return "outside";
       try {
+        const path = await realpath(named);
+        // A link in the directory may lead out of it.
+        if (!isBelow(await realpath(directory), path)) return "outside";
         const found = await stat(path);
         // A pipe or a device may never end.
         if (!found.isFile()) throw new Error("not a regular file");
@@ -25,3 +40,6 @@ export function createHostSecrets(environment: Readonly<Record<string, string>>)
     },
   };
 }
+
+const isBelow = (directory: string, path: string): boolean =>
+  path.startsWith(directory.endsWith(sep) ? directory : `${directory}${sep}`);

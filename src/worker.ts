@@ -74,7 +74,9 @@ export async function createHoldfastWorker(
     calls: {
       pool,
       artifacts: createLocalArtifactStore({ directory: config.artifactsDir }),
-      secrets: createSecretResolver(createHostSecrets(config.environment)),
+      secrets: createSecretResolver(
+        createHostSecrets({ environment: config.environment, directory: config.secretsDir }),
+      ),
       tools: createTools(),
     },
     rollOver: {

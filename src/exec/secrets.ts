@@ -6,7 +6,8 @@ import { envEntryBytes } from "./environment.js";
 /** How this host reads secrets. Both resolve to undefined when there is none. */
 export interface SecretReaders {
   env(key: string): Promise<string | undefined>;
-  file(key: string): Promise<Uint8Array | undefined>;
+  /** `outside`: the host gives no file at that place, whether there is one or not. */
+  file(key: string): Promise<Uint8Array | "outside" | undefined>;
 }
 
 /** Values of secrets by name, read when they are needed and kept nowhere. */
@@ -29,9 +30,20 @@ export function createSecretResolver(readers: SecretReaders): ResolveSecrets {
 }
 
 async function read(readers: SecretReaders, name: string, source: SecretSource): Promise<string> {
+  const value = await readSource(readers, name, source);
+  return value ?? missing(name, source);
+}
+
+async function readSource(
+  readers: SecretReaders,
+  name: string,
+  source: SecretSource,
+): Promise<string | undefined> {
   try {
-    if (source.from === "env") return (await readers.env(source.key)) ?? missing(name, source);
-    const bytes = (await readers.file(source.key)) ?? missing(name, source);
+    if (source.from === "env") return await readers.env(source.key);
+    const bytes = await readers.file(source.key);
+    if (bytes === undefined) return undefined;
+    if (bytes === "outside") throw outside(name);
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes).replace(/\r?\n$/, "");
   } catch (error) {
     if (error instanceof ProviderError) throw error;
@@ -41,6 +53,13 @@ async function read(readers: SecretReaders, name: string, source: SecretSource):
       field: `secrets.${name}`,
     });
   }
+}
+
+function outside(name: string): ProviderError {
+  return new ProviderError("denied", `secret ${name}: its file is not in the host's directory of secrets`, {
+    hint: "Put it below `secrets` in the worker's state directory, or below HOLDFAST_SECRETS_DIR, and name it from there.",
+    field: `secrets.${name}`,
+  });
 }
 
 function missing(name: string, source: SecretSource): never {
