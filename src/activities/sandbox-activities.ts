@@ -1,7 +1,9 @@
 import type { ControlActivities, HostActivities } from "../contract/activities.js";
+import { setNetworkPolicySchema } from "../contract/messages.js";
+import { parse } from "../contract/parse.js";
 import { abortable } from "../exec/abortable.js";
 import { acknowledge } from "../exec/acknowledge.js";
-import { hasCode } from "../providers/errors.js";
+import { hasCode, ProviderError } from "../providers/errors.js";
 import type { ActivityDeps } from "./activity-deps.js";
 import { inActivity } from "./in-activity.js";
 
@@ -65,6 +67,11 @@ export function createEndingActivities(deps: ActivityDeps): Omit<ControlActiviti
       ),
 
     setNetworkPolicy: ({ handle, network }) =>
-      inActivity({}, (scope) => providers.get(handle.provider).setNetworkPolicy(handle, network, scope)),
+      inActivity({}, (scope) => {
+        // Signals reach a session unchecked, and workflow code has no schemas.
+        const parsed = parse(setNetworkPolicySchema, { network }, "setNetworkPolicy");
+        if (!parsed.ok) throw ProviderError.from(parsed.failure);
+        return providers.get(handle.provider).setNetworkPolicy(handle, parsed.value.network, scope);
+      }),
   };
 }
