@@ -2,7 +2,7 @@ import type { ArtifactStore } from "../artifacts/artifact-store.js";
 import { oneChunk } from "../artifacts/one-chunk.js";
 import type { CallDispatch, CallEnding } from "../contract/activities.js";
 import { limits } from "../contract/names.js";
-import type { ArtifactRef } from "../contract/refs.js";
+import type { ArtifactRef, Failure } from "../contract/refs.js";
 import { ProviderError } from "../providers/errors.js";
 import type { ToolEnding } from "../tools/tool.js";
 import { abortable, startDeadline } from "./abortable.js";
@@ -15,6 +15,13 @@ import { runCommand } from "./run-command.js";
 import { smallestTimeoutMs } from "./smallest-timeout.js";
 
 export type { CallDeps } from "./call-deps.js";
+
+/** The answer is true; but what the command left can't be ended, and would run beside all that comes. */
+const sandboxLost: Failure = {
+  code: "session-lost",
+  message: "processes of a command could not be ended, so the sandbox is given up",
+  hint: "Start the session again, or set onLost to recreate.",
+};
 
 /**
  * Runs a checked call and makes its ending. Throws `ProviderError`, or the signal's reason. The sandbox keeps
@@ -29,13 +36,14 @@ export async function runPlan(
   const timeoutMs = smallestTimeoutMs(dispatch.call.timeoutMs);
   const deadline = startDeadline(timeoutMs, new Error("timed out"));
   try {
-    const ending = await runTool(plan, dispatch, options, deadline);
+    const { poisoned, ...ending } = await runTool(plan, dispatch, options, deadline);
     const resultRef = await storeResult(ending.result, options.deps.artifacts);
     return {
       startedAtMs,
       endedAtMs: Date.now(),
       ...ending,
       ...(resultRef === undefined ? {} : { resultRef }),
+      ...(poisoned ? { sandboxLost } : {}),
     };
   } catch (error) {
     options.signal.throwIfAborted();
@@ -46,14 +54,15 @@ export async function runPlan(
   }
 }
 
-function runTool(
+async function runTool(
   plan: CallPlan,
   dispatch: CallDispatch,
   options: RunOptions,
   deadline: { signal: AbortSignal; clear(): void },
-): Promise<ToolEnding> {
+): Promise<ToolEnding & { poisoned: boolean }> {
   const signal = AbortSignal.any([options.signal, deadline.signal]);
   let claimed = false;
+  let poisoned = false;
   const onClaimed = () => {
     if (!claimed) options.onClaimed();
     claimed = true;
@@ -66,13 +75,16 @@ function runTool(
     artifacts: options.deps.artifacts,
     workspace: dispatch.workspace,
     signal,
-    runCommand(command) {
+    async runCommand(command) {
       deadline.clear();
-      return runCommand(command, dispatch, { ...options, onClaimed });
+      const end = await runCommand(command, dispatch, { ...options, onClaimed });
+      poisoned ||= end.poisoned === true;
+      return end;
     },
     onClaimed,
   });
-  return abortable(running, signal);
+  const ending = await abortable(running, signal);
+  return { ...ending, poisoned };
 }
 
 /** A result that an old answer can't carry inline any more is found by its reference. */

@@ -291,6 +291,19 @@ describe("performCall", () => {
     await expect.poll(() => readdir(join(worker.directory, "tmp"))).toEqual([]);
   });
 
+  it.each([true, false])("gives the sandbox up when a command could not be ended: %s", async (poisoned) => {
+    worker.sandbox.programs.set("x", () => Promise.resolve(undefined));
+    await perform(dispatchOf("bash", { command: "x" }));
+    const [channel] = worker.sandbox.channels;
+    if (channel === undefined) throw new Error("no channel");
+    const follow = channel.follow.bind(channel);
+    channel.follow = async (...args) => ({ ...(await follow(...args)), poisoned });
+    const ending = await perform(dispatchOf("bash", { command: "x" }));
+    expect(ending.outcome).toEqual({ kind: "exited", exitCode: 0 });
+    expect(ending.sandboxLost?.code).toBe(poisoned ? "session-lost" : undefined);
+    expect(ending).not.toHaveProperty("poisoned");
+  });
+
   it("B80 [temporal-payload] puts a larger result into the store too, and keeps the largest in the budget", async () => {
     worker.sandbox.programs.set("noise", ({ write }) => {
       write("stdout", Buffer.alloc(400_000));
