@@ -3,8 +3,11 @@ import { describe, expect, it } from "vitest";
 import { translateFailure } from "../../src/activities/translate-failure.js";
 import { ProviderError } from "../../src/providers/errors.js";
 
-const translated = (error: unknown, rule = { attempt: 1 }) =>
-  translateFailure(error, rule) as ApplicationFailure;
+function translated(error: unknown, rule = { attempt: 1 }): ApplicationFailure {
+  const failure = translateFailure(error, rule);
+  if (failure instanceof ApplicationFailure) return failure;
+  throw new Error("not an application failure", { cause: failure });
+}
 
 describe("the translation of failures", () => {
   it("carries the code as type and the whole failure, and retries infrastructure only", () => {
